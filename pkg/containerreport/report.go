@@ -48,7 +48,7 @@ func Read(pod metav1.Object) (*Report, error) {
 	return report, nil
 }
 
-// Find returns the entry of a container, or nil. It may be asked of no report.
+// Find returns the entry of a container, or nil. A nil report has no entries.
 func (r *Report) Find(name string) *Container {
 	if r == nil {
 		return nil

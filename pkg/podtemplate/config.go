@@ -10,8 +10,10 @@ import (
 	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
 )
 
-// ValidateSecret runs core's rules for a Secret that is embedded at path. Values are not shown.
+// ValidateSecret runs core's rules for a Secret that is embedded at path. What it leaves unset is judged as if it had been
+// defaulted. The errors do not show values.
 func ValidateSecret(secret *corev1.Secret, path *field.Path) field.ErrorList {
+	// Core's conversion moves stringData into data, so both are validated.
 	defaulted, converted := secret.DeepCopy(), &core.Secret{}
 	corev1conversion.SetObjectDefaults_Secret(defaulted)
 	if err := corev1conversion.Convert_v1_Secret_To_core_Secret(defaulted, converted, nil); err != nil {
@@ -29,7 +31,7 @@ func ValidateConfigMap(configMap *corev1.ConfigMap, path *field.Path) field.Erro
 	return below(path, corevalidation.ValidateConfigMap(converted))
 }
 
-// below gives errors of an object the path at which it is embedded.
+// below gives errors of an object the path at which it is embedded, so that the user sees where in the outer object they are.
 func below(path *field.Path, errs field.ErrorList) field.ErrorList {
 	for _, err := range errs {
 		err.Field = path.Child(err.Field).String()

@@ -6,9 +6,9 @@ import (
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
 )
 
-// Default fills a template that a user wrote. old is the stored one, nil on create. A
-// template that equals the stored one is left alone: a default that a newer server adds
-// must not change Pods that nobody changed.
+// Default fills a template that a user wrote. old is the stored one, nil on create. A template that equals the stored one is
+// left alone: a default that a newer server adds must not change Pods that nobody changed. template is changed in place, and
+// old is not.
 func Default(template, old *corev1.PodTemplateSpec) {
 	if old != nil && apiequality.Semantic.DeepEqual(template, old) {
 		return
@@ -20,13 +20,15 @@ func Default(template, old *corev1.PodTemplateSpec) {
 }
 
 // keepStored stores the old template with the changes that Pods take in place, when nothing else differs once both have today's
-// defaults. So a default that a newer release adds never turns an update in place into a recreation.
+// defaults. So a default that a newer release adds never turns an update in place into a recreation. If anything else differs,
+// the template keeps today's defaults: its Pods are recreated anyway.
 func keepStored(template, old *corev1.PodTemplateSpec) {
 	if len(template.Spec.Containers) != len(old.Spec.Containers) {
 		return
 	}
 	before := old.DeepCopy()
 	setDefaults(before)
+	// These are the fields that can change in place.
 	for i := range before.Spec.Containers {
 		before.Spec.Containers[i].Image = template.Spec.Containers[i].Image
 		before.Spec.Containers[i].Resources = template.Spec.Containers[i].Resources
@@ -42,8 +44,8 @@ func keepStored(template, old *corev1.PodTemplateSpec) {
 	template.Spec = *kept
 }
 
-// DefaultClaims fills claim templates as Default does a template: all of them on create
-// and when one of them changes.
+// DefaultClaims fills claim templates as Default does a template: all of them on create and when one of them changes. claims
+// are changed in place.
 func DefaultClaims(claims, old []corev1.PersistentVolumeClaim) {
 	if old != nil && apiequality.Semantic.DeepEqual(claims, old) {
 		return
@@ -53,16 +55,18 @@ func DefaultClaims(claims, old []corev1.PersistentVolumeClaim) {
 	}
 }
 
-// setDefaults applies core's defaults. The containers of the template differ from core in
-// one thing: they pull always, whatever their tag. That is the contract, and the policy is
-// part of each revision's hash.
+// setDefaults applies core's defaults. The containers of the template differ from core in one thing: they pull always, whatever
+// their tag. That is the contract, and the policy is part of each revision's hash. Init containers pull as in core.
 func setDefaults(template *corev1.PodTemplateSpec) {
 	pullAlways(&template.Spec)
+	// Core has no function that defaults a template alone.
 	holder := corev1.PodTemplate{Template: *template}
 	corev1defaults.SetObjectDefaults_PodTemplate(&holder)
 	*template = holder.Template
 }
 
+// pullAlways sets the pull policy of containers that have none. It must run before core's defaults, which would set another
+// one.
 func pullAlways(spec *corev1.PodSpec) {
 	for i := range spec.Containers {
 		if spec.Containers[i].ImagePullPolicy == "" {

@@ -5,4 +5,7 @@
 // It knows no kind of ours. Enter at Default, Validate and Warnings, and at DefaultParts,
 // ValidateParts and ValidateProbe for kinds without a template; the packages
 // install and validation of a group call them.
+//
+// Core's rules work on internal types. So each function makes a copy, sets core's defaults in it, converts it, and runs the
+// rules on the result. Only functions whose names begin with Default change their arguments.
 package podtemplate

@@ -12,9 +12,8 @@ import (
 	batchvalidation "k8s.io/kubernetes/pkg/apis/batch/validation"
 )
 
-// DefaultJob fills a Job template that a user wrote, as core fills a CronJob's: its Pod template,
-// and nothing that core fills when the Job itself is written. old is the stored one, nil on
-// create. A template that equals the stored one is left alone.
+// DefaultJob fills a Job template that a user wrote, as core fills a CronJob's: its Pod template, and nothing that core fills
+// when the Job itself is written. old is the stored one, nil on create. A template that equals the stored one is left alone.
 func DefaultJob(template, old *batchv1.JobTemplateSpec) {
 	if old != nil && apiequality.Semantic.DeepEqual(template, old) {
 		return
@@ -33,6 +32,7 @@ func ValidateJob(template *batchv1.JobTemplateSpec, path *field.Path) field.Erro
 	return batchvalidation.ValidateJobTemplateSpec(current, path, options)
 }
 
+// setJobDefaults applies core's defaults for the Job template of a CronJob, and the pull policy of setDefaults.
 func setJobDefaults(template *batchv1.JobTemplateSpec) {
 	pullAlways(&template.Spec.Template.Spec)
 	holder := batchv1.CronJob{Spec: batchv1.CronJobSpec{JobTemplate: *template}}
@@ -40,7 +40,7 @@ func setJobDefaults(template *batchv1.JobTemplateSpec) {
 	*template = holder.Spec.JobTemplate
 }
 
-// asBatch is a defaulted copy of the template in the shape of core's rules.
+// asBatch returns a defaulted copy of the template in core's internal form, on which core's rules work.
 func asBatch(template *batchv1.JobTemplateSpec) (*batch.JobTemplateSpec, error) {
 	defaulted := template.DeepCopy()
 	setJobDefaults(defaulted)

@@ -14,8 +14,8 @@ import (
 	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
 )
 
-// Parts are what Pods are made of, for kinds that hold containers and volumes without a
-// template around them.
+// Parts are what Pods are made of, for kinds that hold containers and volumes without a template around them. The slices belong
+// to the object of the caller.
 type Parts struct {
 	InitContainers      []corev1.Container
 	Containers          []corev1.Container
@@ -23,18 +23,18 @@ type Parts struct {
 	Volumes             []corev1.Volume
 }
 
-// DefaultParts fills parts in place, as Default does a template. Images are pulled as in core:
-// those with a tag or a digest when they are not there. Parts that equal the stored ones are
-// left alone.
+// DefaultParts fills parts in place, as Default does a template. Images are pulled as in core: those with a tag or a digest
+// when they are not there. Parts that equal the stored ones are left alone. The defaults reach the caller's object because the
+// slices are shared.
 func DefaultParts(parts, old *Parts) {
 	if old == nil || !apiequality.Semantic.DeepEqual(parts, old) {
 		corev1defaults.SetObjectDefaults_PodTemplate(&corev1.PodTemplate{Template: corev1.PodTemplateSpec{Spec: parts.spec()}})
 	}
 }
 
-// ValidateParts runs core's rules for a Pod that is made of parts and nothing else. A container
-// stands in where there are only init containers or ephemeral ones. old are the stored parts,
-// nil on create. The arguments are not changed.
+// ValidateParts runs core's rules for a Pod that is made of parts and nothing else. A container stands in where there are only
+// init containers or ephemeral ones, because core refuses a Pod without containers. old are the stored parts, nil on create:
+// values that only newer rules refuse may stay. The arguments are not changed.
 func ValidateParts(parts, old *Parts, path *field.Path) field.ErrorList {
 	current, err := parts.asCore()
 	if err != nil {
@@ -44,6 +44,7 @@ func ValidateParts(parts, old *Parts, path *field.Path) field.ErrorList {
 	if err != nil {
 		return field.ErrorList{field.InternalError(path, err)}
 	}
+	// The options allow what the stored parts have already.
 	options := pod.GetValidationOptionsFromPodTemplate(current, stored)
 	return corevalidation.ValidatePodSpec(&current.Spec, nil, path, options)
 }
@@ -51,6 +52,7 @@ func ValidateParts(parts, old *Parts, path *field.Path) field.ErrorList {
 // ValidateProbe runs core's rules for the probe of a container. What it leaves unset is judged as
 // if it had been defaulted. The probe is not changed.
 func ValidateProbe(probe *corev1.Probe, path *field.Path) field.ErrorList {
+	// Core's rules for probes can only be reached through a container, so the paths of the errors are replaced.
 	const holder = "containers[0].readinessProbe"
 	parts := &Parts{Containers: []corev1.Container{{Name: "probed", Image: "probed", ReadinessProbe: probe}}}
 	errs := ValidateParts(parts, nil, nil)
@@ -60,6 +62,7 @@ func ValidateProbe(probe *corev1.Probe, path *field.Path) field.ErrorList {
 	return errs
 }
 
+// spec returns a Pod spec that shares the slices of the parts.
 func (p *Parts) spec() corev1.PodSpec {
 	return corev1.PodSpec{
 		InitContainers: p.InitContainers, Containers: p.Containers,
@@ -67,7 +70,7 @@ func (p *Parts) spec() corev1.PodSpec {
 	}
 }
 
-// asCore is a defaulted Pod of copies of the parts.
+// asCore returns a defaulted Pod of copies of the parts, in core's internal form. It returns nil for nil parts.
 func (p *Parts) asCore() (*core.PodTemplateSpec, error) {
 	if p == nil {
 		return nil, nil
@@ -87,7 +90,7 @@ func (p *Parts) asCore() (*core.PodTemplateSpec, error) {
 	return converted, nil
 }
 
-// freeName is a name that no container has.
+// freeName returns a name for the stand-in that no other container has.
 func (p *Parts) freeName() string {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(p.InitContainers, func(c corev1.Container) bool { return c.Name == name }) ||

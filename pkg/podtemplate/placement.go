@@ -11,7 +11,8 @@ import (
 	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
 )
 
-// ValidateNodeSelectorTerm runs core's rules for a term of a Pod's required node affinity.
+// ValidateNodeSelectorTerm runs core's rules for a term of a Pod's required node affinity. Values of labels that are not valid
+// are refused.
 func ValidateNodeSelectorTerm(term *corev1.NodeSelectorTerm, path *field.Path) field.ErrorList {
 	converted := core.NodeSelectorTerm{}
 	if err := corev1conversion.Convert_v1_NodeSelectorTerm_To_core_NodeSelectorTerm(term.DeepCopy(), &converted, nil); err != nil {

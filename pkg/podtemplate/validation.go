@@ -12,10 +12,9 @@ import (
 	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
 )
 
-// Validate runs core's rules for a Pod template of a workload. old is the stored template,
-// nil on create: values that newer rules refuse but that are stored already may stay. What
-// the template leaves unset is judged as if it had been defaulted. The arguments are not
-// changed.
+// Validate runs core's rules for a Pod template of a workload. old is the stored template, nil on create: values that newer
+// rules refuse but that are stored already may stay. What the template leaves unset is judged as if it had been defaulted. The
+// arguments are not changed.
 func Validate(template, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	current, err := asCore(template)
 	if err != nil {
@@ -29,7 +28,7 @@ func Validate(template, old *corev1.PodTemplateSpec, path *field.Path) field.Err
 	return corevalidation.ValidatePodTemplateSpec(current, path, options)
 }
 
-// ValidateClaimSpec runs core's rules for the spec of a claim that is yet to be created.
+// ValidateClaimSpec runs core's rules for the spec of a claim that is yet to be created. The claim is not changed.
 func ValidateClaimSpec(claim *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
 	defaulted := claim.DeepCopy()
 	corev1conversion.SetObjectDefaults_PersistentVolumeClaim(defaulted)
@@ -37,12 +36,13 @@ func ValidateClaimSpec(claim *corev1.PersistentVolumeClaim, path *field.Path) fi
 	if err := corev1conversion.Convert_v1_PersistentVolumeClaim_To_core_PersistentVolumeClaim(defaulted, converted, nil); err != nil {
 		return field.ErrorList{field.InternalError(path, fmt.Errorf("convert claim template: %w", err))}
 	}
+	// The claims are created later, so there is no stored one to compare with.
 	options := corevalidation.ValidationOptionsForPersistentVolumeClaimCreate()
 	return corevalidation.ValidatePersistentVolumeClaimSpec(&converted.Spec, path, options)
 }
 
-// Warnings are what a Deployment's user is told about a template: deprecated fields,
-// duplicate names and the like. old is the stored template, nil on create.
+// Warnings returns what kube-apiserver would tell the user of a Deployment about a template: deprecated fields, duplicate names
+// and the like. old is the stored template, nil on create. A template that cannot be converted gives its error as a warning.
 func Warnings(ctx context.Context, template, old *corev1.PodTemplateSpec, path *field.Path) []string {
 	current, err := asCore(template)
 	if err != nil {
@@ -55,7 +55,7 @@ func Warnings(ctx context.Context, template, old *corev1.PodTemplateSpec, path *
 	return pod.GetWarningsForPodTemplate(ctx, path, current, stored)
 }
 
-// asCore is a defaulted copy of the template in the shape of core's rules.
+// asCore returns a defaulted copy of the template in core's internal form, on which core's rules work. It returns nil for nil.
 func asCore(template *corev1.PodTemplateSpec) (*core.PodTemplateSpec, error) {
 	if template == nil {
 		return nil, nil

@@ -12,9 +12,10 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 )
 
-// ValidateStatefulSetSpec runs core's rules for the spec of a StatefulSet of apps/v1 that a
-// controller of ours will create. old is the stored spec, nil on create. What is unset is judged
-// as if it had been defaulted. The arguments are not changed.
+// ValidateStatefulSetSpec runs core's rules for the spec of a StatefulSet of apps/v1 that a controller of ours will create. old
+// is the stored spec, nil on create. What is unset is judged as if it had been defaulted. The arguments are not changed. So a
+// spec that kube-apiserver would refuse is refused when the outer object is written, and not when the controller creates the
+// StatefulSet.
 func ValidateStatefulSetSpec(spec, old *appsv1.StatefulSetSpec, path *field.Path) field.ErrorList {
 	current, err := asCoreStatefulSet(spec)
 	if err != nil {
@@ -30,8 +31,7 @@ func ValidateStatefulSetSpec(spec, old *appsv1.StatefulSetSpec, path *field.Path
 	return appsvalidation.ValidateStatefulSetSpec(current, path, options, appsvalidation.StatefulSetValidationOptions{})
 }
 
-// ValidateDeploymentSpec runs core's rules for the spec of a Deployment, as
-// ValidateStatefulSetSpec does.
+// ValidateDeploymentSpec runs core's rules for the spec of a Deployment, as ValidateStatefulSetSpec does.
 func ValidateDeploymentSpec(spec, old *appsv1.DeploymentSpec, path *field.Path) field.ErrorList {
 	current, err := asCoreDeployment(spec)
 	if err != nil {
@@ -47,7 +47,7 @@ func ValidateDeploymentSpec(spec, old *appsv1.DeploymentSpec, path *field.Path) 
 	return appsvalidation.ValidateDeploymentSpec(current, nil, path, options)
 }
 
-// asCoreStatefulSet is a defaulted copy in the shape of core's rules.
+// asCoreStatefulSet returns a defaulted copy of the spec in core's internal form.
 func asCoreStatefulSet(spec *appsv1.StatefulSetSpec) (*apps.StatefulSetSpec, error) {
 	holder := &appsv1.StatefulSet{Spec: *spec.DeepCopy()}
 	appsv1conversion.SetObjectDefaults_StatefulSet(holder)
@@ -58,7 +58,7 @@ func asCoreStatefulSet(spec *appsv1.StatefulSetSpec) (*apps.StatefulSetSpec, err
 	return converted, nil
 }
 
-// asCoreDeployment is the same for a Deployment.
+// asCoreDeployment does the same for a Deployment.
 func asCoreDeployment(spec *appsv1.DeploymentSpec) (*apps.DeploymentSpec, error) {
 	holder := &appsv1.Deployment{Spec: *spec.DeepCopy()}
 	appsv1conversion.SetObjectDefaults_Deployment(holder)

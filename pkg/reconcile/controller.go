@@ -29,7 +29,7 @@ type Result struct {
 // not returned.
 type Reconcile func(ctx context.Context, key types.NamespacedName) (Result, error)
 
-// Controller is a queue of object names with workers.
+// Controller is a queue of object names with workers. Watches are added before Run; afterwards its fields are only read.
 type Controller struct {
 	name      string
 	options   Options
@@ -55,7 +55,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) (R
 	return c.reconcile(ctx, key)
 }
 
-// Add queues a key, for callers that cannot use Watch.
+// Add queues a key, for callers that cannot use Watch. A key that is queued already is not queued twice.
 func (c *Controller) Add(key types.NamespacedName) { c.queue.Add(key) }
 
 // Run runs the workers until the context ends, and returns when the last worker has stopped. It returns an error if the context
@@ -85,7 +85,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// synced returns a check for each informer that is read, and for each handler that must have seen the initial objects.
+// synced returns a check for each informer that is read, and for each handler that must have seen the initial objects. A
+// reconcile before that could take a missing object for a deleted one.
 func (c *Controller) synced() (all []cache.InformerSynced) {
 	if c.options.Informers != nil {
 		all = c.options.Informers()
@@ -96,7 +97,8 @@ func (c *Controller) synced() (all []cache.InformerSynced) {
 	return all
 }
 
-// next reconciles one key. It returns false once the queue is shut down.
+// next reconciles one key. It returns false once the queue is shut down. A key that is added meanwhile is reconciled again
+// after this call, not beside it.
 func (c *Controller) next(ctx context.Context) bool {
 	key, stop := c.queue.Get()
 	if stop {
@@ -114,6 +116,7 @@ func (c *Controller) next(ctx context.Context) bool {
 	case err != nil:
 		c.logFailure(logger, err)
 		c.queue.AddRateLimited(key)
+		// What the reconcile waits for can be due before the retry.
 		if result.RequeueAfter > 0 {
 			c.queue.AddAfter(key, result.RequeueAfter)
 		}
@@ -132,12 +135,15 @@ func (c *Controller) next(ctx context.Context) bool {
 // more minutes after an outage of hours has ended.
 const unavailableDelay = 5 * time.Second
 
+// unavailable reports whether an error says that the API server cannot be reached or asks to wait. The object is not the cause,
+// so its retry delay does not grow.
 func unavailable(err error) bool {
 	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err)
 }
 
-// logFailure keeps failures of normal operation out of the error log.
+// logFailure keeps failures of normal operation out of the error log. A conflict and a namespace that is being deleted pass by
+// themselves.
 func (c *Controller) logFailure(logger klog.Logger, err error) {
 	switch {
 	case apierrors.IsConflict(err):

@@ -28,6 +28,7 @@ type Options struct {
 	Clock clock.WithTicker
 }
 
+// The defaults of Options. The delays and the bucket are those of client-go's default rate limiter for controllers.
 const (
 	defaultWorkers    = 3
 	defaultBaseDelay  = 5 * time.Millisecond
@@ -45,6 +46,8 @@ func (o Options) clock() clock.WithTicker {
 	return o.Clock
 }
 
+// rateLimiter returns the limiter of retries: the longer of the delay of the key and that of the bucket, which all keys share.
+// It does not limit what events add.
 func (o Options) rateLimiter() workqueue.TypedRateLimiter[types.NamespacedName] {
 	return newRetries(workqueue.NewTypedMaxOfRateLimiter(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](
@@ -55,6 +58,7 @@ func (o Options) rateLimiter() workqueue.TypedRateLimiter[types.NamespacedName] 
 	), o.clock())
 }
 
+// orDefault returns the value if it is more than zero, else the fallback.
 func orDefault[T int | float64 | time.Duration](value, fallback T) T {
 	if value > 0 {
 		return value

@@ -10,8 +10,10 @@ import (
 
 // retries is a rate limiter whose delay grows once for each retry. A failure that comes before the next retry is due, because
 // an event caused a reconcile, does not change when the retry is due. If such failures counted, an object with many events
-// would reach the maximum delay in seconds, and would wait for it after the cause of the failures has ended.
+// would reach the maximum delay in seconds, and would wait for it after the cause of the failures has ended. It implements
+// workqueue.TypedRateLimiter.
 type retries[T comparable] struct {
+	// delays computes the delay of each retry. lock guards due, which is when the next retry of an item is due.
 	delays workqueue.TypedRateLimiter[T]
 	clock  clock.PassiveClock
 	lock   sync.Mutex
@@ -35,7 +37,8 @@ func (r *retries[T]) When(item T) time.Duration {
 	return delay
 }
 
-// Forget makes the next delay the first one again.
+// Forget makes the next delay the first one again. The queue calls it after a success, and an item that is never forgotten
+// keeps an entry.
 func (r *retries[T]) Forget(item T) {
 	r.lock.Lock()
 	defer r.lock.Unlock()

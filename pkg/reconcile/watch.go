@@ -8,10 +8,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Mapper returns the keys to reconcile when obj changed.
+// Mapper returns the keys to reconcile when obj changed. It runs in the handler of an informer, so it must be fast and must not
+// change obj.
 type Mapper func(obj metav1.Object) []types.NamespacedName
 
-// Filter reports whether a change from before to after needs a reconcile.
+// Filter reports whether a change from before to after needs a reconcile. It is not asked about new and deleted objects.
 type Filter func(before, after metav1.Object) bool
 
 // Watch reconciles the keys that the mapper returns when an object of the informer is added, changed or deleted. The start of a
@@ -35,7 +36,8 @@ func (c *Controller) Watch(informer cache.SharedIndexInformer, mapper Mapper, fi
 // for a deleted one.
 type Differ func(before, after metav1.Object) []types.NamespacedName
 
-// WatchChanges reconciles the keys that the differ returns, for controllers that need both states of an object.
+// WatchChanges reconciles the keys that the differ returns, for controllers that need both states of an object. Like Watch, it
+// must be called before Run.
 func (c *Controller) WatchChanges(informer cache.SharedIndexInformer, differ Differ) error {
 	see := func(before, after any) {
 		b, _ := before.(metav1.Object)
@@ -61,7 +63,7 @@ func (c *Controller) handle(informer cache.SharedIndexInformer, handler cache.Re
 	return nil
 }
 
-// last returns the last known state of a deleted object.
+// last returns the last known state of a deleted object. An informer that missed the deletion passes it in a wrapper.
 func last(obj any) any {
 	if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return unknown.Obj
@@ -69,6 +71,7 @@ func last(obj any) any {
 	return obj
 }
 
+// wanted reports whether all filters let a change pass.
 func wanted(before, after any, filters []Filter) bool {
 	b, okBefore := before.(metav1.Object)
 	a, okAfter := after.(metav1.Object)
@@ -83,6 +86,7 @@ func wanted(before, after any, filters []Filter) bool {
 	return true
 }
 
+// enqueue queues the keys of an object.
 func (c *Controller) enqueue(obj any, mapper Mapper) {
 	object, ok := obj.(metav1.Object)
 	if !ok {

@@ -5,4 +5,8 @@
 // the variables cpu and memory, which are quantities. It knows no kind. Parse finds all mistakes
 // of an expression but one: that its value is negative may depend on the variables. Enter at
 // Parse.
+//
+// The grammar has three ranks: a sum of products of operands. A value is a number or a quantity, which is an amount of a
+// resource. Two quantities cannot be multiplied, and nothing can be divided by one. All computation is exact; only the result
+// is rounded.
 package resourceexpr

@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Expression is one that Parse has read.
+// Expression is an expression that Parse has read. It does not change, so it can be used concurrently.
 type Expression struct {
 	root *node
 }
 
-// Value computes the expression for those variables, truncated to thousandths. The error says that
-// the value is negative, or too large for a quantity.
+// Value computes the expression for those variables, truncated to thousandths. The computation itself is exact. The error says
+// that the value is negative, or too large for a quantity.
 func (e *Expression) Value(cpu, memory resource.Quantity) (resource.Quantity, error) {
 	value := e.root.eval(map[string]*big.Rat{"cpu": rational(cpu), "memory": rational(memory)})
 	if value.Sign() < 0 {
@@ -21,6 +21,7 @@ func (e *Expression) Value(cpu, memory resource.Quantity) (resource.Quantity, er
 	}
 	milli := new(big.Rat).Mul(value, big.NewRat(1000, 1))
 	quotient := new(big.Int).Quo(milli.Num(), milli.Denom())
+	// A quantity stores thousandths as an int64. A larger value, for example of memory, is stored in whole units.
 	if quotient.IsInt64() {
 		return *resource.NewMilliQuantity(quotient.Int64(), resource.DecimalSI), nil
 	}

@@ -18,7 +18,7 @@ type token struct {
 	quantity bool
 }
 
-// tokenize splits an expression into words.
+// tokenize splits an expression into words. Spaces between words mean nothing. The error names the first word that is none.
 func tokenize(text string) ([]token, error) {
 	var tokens []token
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
@@ -32,6 +32,8 @@ func tokenize(text string) ([]token, error) {
 	return tokens, nil
 }
 
+// firstToken returns the first word of a text that is not empty and does not begin with a space. A number ends with a percent
+// sign, with a suffix, or at the first other character.
 func firstToken(rest string) (token, error) {
 	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789."))
 	if digits == 0 {
@@ -48,6 +50,7 @@ func firstToken(rest string) (token, error) {
 	if !ok {
 		return token{}, fmt.Errorf("%q is not a number", rest[:digits])
 	}
+	// A percentage is a plain number: 50% is 0.5.
 	if strings.HasPrefix(rest[digits:], "%") {
 		return token{text: rest[:digits+1], value: number.Quo(number, big.NewRat(100, 1))}, nil
 	}
@@ -66,12 +69,14 @@ func firstToken(rest string) (token, error) {
 	return token{text: word, value: rational(quantity), quantity: true}, nil
 }
 
+// suffixes are those of quantities. Others that Kubernetes knows, such as exponents, are not allowed.
 var suffixes = map[string]bool{
 	"m": true, "k": true, "M": true, "G": true, "T": true, "P": true, "Ki": true, "Mi": true, "Gi": true, "Ti": true, "Pi": true,
 }
 
 func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
+// firstRune returns the first character of a text, which may have several bytes.
 func firstRune(text string) string {
 	for _, r := range text {
 		return string(r)
@@ -79,7 +84,7 @@ func firstRune(text string) string {
 	return ""
 }
 
-// rational is the exact value of a quantity.
+// rational returns the exact value of a quantity, which is a whole number with a decimal scale.
 func rational(quantity resource.Quantity) *big.Rat {
 	decimal := quantity.AsDec()
 	value := new(big.Rat).SetInt(decimal.UnscaledBig())

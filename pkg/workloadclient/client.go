@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// Clients reach the two servers.
+// Clients reach the two servers: that of the cluster, and that of this project.
 type Clients struct {
 	Kube   kubernetes.Interface
 	Kruise versioned.Interface
@@ -24,6 +24,7 @@ type Clients struct {
 
 // Get returns the workload as the server answers, in the version that the table of kinds names. The error is that of the server.
 func (c Clients) Get(ctx context.Context, kind schema.GroupKind, namespace, name string) (kinds.Object, error) {
+	// Callers ask only for kinds of the table, so this error is a fault of the program.
 	read, known := readers[kind]
 	if !known {
 		return nil, fmt.Errorf("%s is not in the table of workload kinds", kind)
@@ -31,9 +32,10 @@ func (c Clients) Get(ctx context.Context, kind schema.GroupKind, namespace, name
 	return read(ctx, c, namespace, name)
 }
 
+// reader reads one workload of a kind.
 type reader func(ctx context.Context, c Clients, namespace, name string) (kinds.Object, error)
 
-// readers has one reader for each workload kind.
+// readers has one reader for each workload kind of the table. A test compares the two.
 var readers = map[schema.GroupKind]reader{
 	kinds.ReplicationController: by(func(c Clients, namespace string) getter[*corev1.ReplicationController] {
 		return c.Kube.CoreV1().ReplicationControllers(namespace)
@@ -75,6 +77,8 @@ type getter[T kinds.Object] interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
 }
 
+// by returns the reader of a kind from its typed client. An object is returned only without an error, because a nil pointer in
+// an interface is not nil.
 func by[T kinds.Object](client func(Clients, string) getter[T]) reader {
 	return func(ctx context.Context, c Clients, namespace, name string) (kinds.Object, error) {
 		found, err := client(c, namespace).Get(ctx, name, metav1.GetOptions{})

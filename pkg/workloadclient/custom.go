@@ -37,9 +37,11 @@ type CustomWorkload struct {
 	Entry *spread.Custom
 }
 
-// Target returns the target of a WorkloadSpread, or nil if the kind is not served or the object does not exist.
+// Target returns the target of a WorkloadSpread, or nil if the kind is not served or the object does not exist. The
+// WorkloadSpread must have a target. Replicas that cannot be read are no error: the target then wants no Pods.
 func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*CustomWorkload, error) {
 	kind := spread.KindOf(object)
+	// A kind without an entry is read too: the filter of the user or the scale tells its replicas.
 	entry, err := c.entry(ctx, kind)
 	if err != nil {
 		return nil, err
@@ -60,6 +62,7 @@ func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*C
 		return nil, fmt.Errorf("get %s %s: %w", kind, name, err)
 	}
 	found := &CustomWorkload{UID: workload.GetUID(), Entry: entry}
+	// What the user says comes before what the administrator says.
 	switch filter := object.Spec.TargetFilter; {
 	case filter != nil && len(filter.ReplicasPathList) > 0:
 		found.Replicas = spread.Sum(workload.Object, filter.ReplicasPathList)
@@ -73,7 +76,8 @@ func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*C
 	return found, nil
 }
 
-// entry returns what the administrator's list says about a kind, or nil.
+// entry returns what the administrator's list says about a kind, or nil. It reads the ConfigMap each time, so a change takes
+// effect at once.
 func (c *Custom) entry(ctx context.Context, kind schema.GroupKind) (*spread.Custom, error) {
 	config, err := c.Kube.CoreV1().ConfigMaps(c.Namespace).Get(ctx, pub.ConfigurationName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -85,7 +89,8 @@ func (c *Custom) entry(ctx context.Context, kind schema.GroupKind) (*spread.Cust
 	return spread.CustomIn(config.Data[pub.WorkloadSpreadWorkloadsKey], kind)
 }
 
-// Resource returns a client for the objects of a kind.
+// Resource returns a client for the objects of a kind in a namespace. The error of a kind that is not served satisfies
+// meta.IsNoMatchError.
 func (c *Custom) Resource(kind schema.GroupKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := c.Mapper.RESTMapping(kind)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	counting
 )
 
-// cleaner removes tags and Secrets from a spec that nothing needs any more.
+// cleaner removes tags and Secrets from a spec that nothing needs any more. Its functions may ask the API server.
 type cleaner struct {
 	now   time.Time
 	owner func(*corev1.ObjectReference) standing
@@ -31,11 +31,12 @@ type cleaner struct {
 	withdrawn func(*v1beta1.ReferenceObject) bool
 }
 
-// clean changes the spec of the given object, which the caller owns. It returns the delay until the next tag expires; zero means
-// never.
+// clean changes the spec of the given object, which the caller owns. It returns the delay until the next tag expires; zero
+// means never. The owners are removed before the expiry is checked, because a job that was deleted no longer counts.
 func (c *cleaner) clean(image *v1beta1.NodeImage) (recheck time.Duration) {
 	for _, name := range slices.Sorted(maps.Keys(image.Spec.Images)) {
 		entry := image.Spec.Images[name]
+		// The slices belong to the caller's copy, so they are changed in place.
 		entry.Tags = slices.DeleteFunc(entry.Tags, func(tag v1beta1.ImageTagSpec) bool { return c.forgotten(&tag) })
 		for i := range entry.Tags {
 			c.disown(&entry.Tags[i])
@@ -51,6 +52,7 @@ func (c *cleaner) clean(image *v1beta1.NodeImage) (recheck time.Duration) {
 			delete(image.Spec.Images, name)
 			continue
 		}
+		// A reference in batch mode stays as long as the entry. Any other is removed when its Secret does not exist.
 		entry.PullSecrets = slices.DeleteFunc(entry.PullSecrets, func(ref v1beta1.ReferenceObject) bool {
 			return ref.Mode != v1beta1.BatchReferenceMode && c.withdrawn(&ref)
 		})
@@ -69,6 +71,7 @@ func (c *cleaner) forgotten(tag *v1beta1.ImageTagSpec) bool {
 	return len(tag.OwnerReferences) > 0 && !slices.ContainsFunc(tag.OwnerReferences, left)
 }
 
+// disown removes the owners of a tag that were deleted.
 func (c *cleaner) disown(tag *v1beta1.ImageTagSpec) {
 	tag.OwnerReferences = slices.DeleteFunc(tag.OwnerReferences, func(ref corev1.ObjectReference) bool { return c.owner(&ref) == gone })
 }

@@ -23,13 +23,15 @@ import (
 // Name is the controller's name in logs, events and metrics.
 const Name = "nodeimage-controller"
 
-// goneJobs is the maximum number of deleted jobs that are remembered.
+// goneJobs is the maximum number of deleted jobs that are kept in memory. A job that was dropped costs another request.
 const goneJobs = 10000
 
 // Reconciler reconciles NodeImages.
 type Reconciler struct {
-	kube     kubernetes.Interface
-	kruise   versioned.Interface
+	// kube reads Secrets, and kruise writes NodeImages.
+	kube   kubernetes.Interface
+	kruise versioned.Interface
+	// nodes and jobs are caches.
 	nodes    corelisters.NodeLister
 	jobs     listers.ImagePullJobLister
 	recorder record.EventRecorder
@@ -53,6 +55,7 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the Reconciler, and adds its index and its watches to the informers.
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.NodeImage]) {
 	ours, nodes := deps.KruiseInformers.Apps().V1beta1(), deps.KubeInformers.Core().V1().Nodes()
 	r := &Reconciler{
@@ -60,6 +63,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 		recorder: deps.Recorder(Name), clock: deps.Clock, delay: options.CreationDelay, gone: lru.New(goneJobs),
 	}
 	c := controller.For(deps, Name, ours.NodeImages(), r.Reconcile)
+	// A node without a NodeImage gets one.
 	c.Absent(r.create)
 	c.Watch(nodes, controller.Self, needsReconcile)
 	byOwner := c.Index(ours.NodeImages(), imagetag.OwnersIndex, imagetag.IndexOwners)
@@ -70,13 +74,14 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 }
 
 // concerned returns the NodeImages that have a job as an owner, if that job was deleted or ended. It no longer counts their
-// tags.
+// tags, so they may expire. A job with the same name and another UID is another job.
 func (r *Reconciler) concerned(images cache.Indexer, before, after metav1.Object) (names []types.NamespacedName) {
 	was, _ := before.(*v1beta1.ImagePullJob)
 	is, _ := after.(*v1beta1.ImagePullJob)
 	if was == nil {
 		return nil
 	}
+	// A job that was deleted and created again between two events has another UID.
 	left := is == nil || is.UID != was.UID
 	if left {
 		r.gone.Add(was.UID, nil)

@@ -4,4 +4,8 @@
 //
 // clean.go decides what remains of a spec, and report.go what remains of a status. Both use only the object and the time. Enter
 // at Reconciler.Reconcile.
+//
+// The controller and the node agent write the same status. Each of them decides again after a conflict, and the controller
+// leaves the counts of new tags to the agent for a few seconds. What an agent reports is not trusted: its times can make a
+// pull overdue earlier, but never keep it pending without end.
 package nodeimage

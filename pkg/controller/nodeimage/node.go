@@ -24,7 +24,8 @@ func present(node *corev1.Node) bool {
 	return !labelled || system == string(corev1.Linux)
 }
 
-// notReadySince returns since when a node is not ready, or nil if it is ready, unknown or has not said so yet.
+// notReadySince returns since when a node is not ready, or nil if it is ready, unknown or has not said so yet. The result
+// points into the node, and must not be changed.
 func notReadySince(node *corev1.Node) *time.Time {
 	if node == nil {
 		return nil
@@ -36,7 +37,8 @@ func notReadySince(node *corev1.Node) *time.Time {
 	return &condition.LastTransitionTime.Time
 }
 
-// readyIn returns the time until the node will have been ready for the delay, if it is ready now.
+// readyIn returns the time until the node will have been ready for the delay, if it is ready now. The time is not positive if
+// the delay is over.
 func readyIn(node *corev1.Node, delay time.Duration, now time.Time) (wait time.Duration, ready bool) {
 	condition := readiness(node)
 	if condition == nil || condition.Status != corev1.ConditionTrue {
@@ -45,6 +47,7 @@ func readyIn(node *corev1.Node, delay time.Duration, now time.Time) (wait time.D
 	return condition.LastTransitionTime.Add(delay).Sub(now), true
 }
 
+// readiness returns the condition Ready of a node, or nil.
 func readiness(node *corev1.Node) *corev1.NodeCondition {
 	for i := range node.Status.Conditions {
 		if node.Status.Conditions[i].Type == corev1.NodeReady {
@@ -54,13 +57,14 @@ func readiness(node *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// fake reports whether a NodeImage may exist without a node.
+// fake reports whether a NodeImage may exist without a node (case 4 of docs/contract/image-predownload.md).
 func fake(image *v1beta1.NodeImage) bool {
 	_, found := image.Labels[pub.FakeNodeImageKey]
 	return found
 }
 
-// needsReconcile ignores changes that nodes make to their own status all the time.
+// needsReconcile ignores changes that nodes make to their own status all the time. Two events of the same version are a resync,
+// which always counts.
 func needsReconcile(before, after metav1.Object) bool {
 	b, ok := before.(*corev1.Node)
 	a, okAfter := after.(*corev1.Node)

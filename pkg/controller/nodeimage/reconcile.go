@@ -21,7 +21,8 @@ import (
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
-// Reconcile cleans a NodeImage, and deletes it if its node was deleted.
+// Reconcile cleans a NodeImage, and deletes it if its node was deleted. A NodeImage with the label for made-up ones needs no
+// node.
 func (r *Reconciler) Reconcile(ctx context.Context, image *v1beta1.NodeImage) (reconcile.Result, error) {
 	node, err := r.node(image.Name)
 	if err != nil {
@@ -33,7 +34,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, image *v1beta1.NodeImage) (r
 	return r.sync(ctx, node, image)
 }
 
-// node returns the node with the name, or nil.
+// node returns the node with the name, or nil without an error if there is none.
 func (r *Reconciler) node(name string) (*corev1.Node, error) {
 	node, err := r.nodes.Get(name)
 	if apierrors.IsNotFound(err) {
@@ -45,7 +46,8 @@ func (r *Reconciler) node(name string) (*corev1.Node, error) {
 	return node, nil
 }
 
-// create creates the NodeImage of a node.
+// create creates the NodeImage of a node, when the node has been ready for the delay. If the node is not ready, its next change
+// starts another attempt. A NodeImage that exists already, because the cache is old, is no error.
 func (r *Reconciler) create(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	node, err := r.node(key.Name)
 	if err != nil || !present(node) {
@@ -68,6 +70,7 @@ func (r *Reconciler) create(ctx context.Context, key types.NamespacedName) (reco
 	return reconcile.Result{}, nil
 }
 
+// remove deletes the NodeImage of a deleted node. The UID protects the NodeImage of a new node with the same name.
 func (r *Reconciler) remove(ctx context.Context, image *v1beta1.NodeImage) error {
 	if image.DeletionTimestamp != nil {
 		return nil
@@ -81,10 +84,12 @@ func (r *Reconciler) remove(ctx context.Context, image *v1beta1.NodeImage) error
 	return nil
 }
 
-// sync writes the spec if it changes. Otherwise it writes the status, because the status depends on the stored spec.
+// sync writes the spec if it changes. Otherwise it writes the status, because the status depends on the stored spec. The event
+// of the write of the spec starts the pass that writes the status. A conflict is an error, and the retry decides again.
 func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1.NodeImage) (reconcile.Result, error) {
 	now := r.clock.Now()
 	after := image.DeepCopy()
+	// A made-up NodeImage keeps its own labels.
 	if present(node) {
 		after.Labels = maps.Clone(node.Labels)
 	}
@@ -105,13 +110,14 @@ func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1
 	return reconcile.Result{RequeueAfter: spread(sooner(recheck, expires))}, owners.err
 }
 
-// report writes the status, and sends events for the pulls that it marked as failed. It returns the delay until the next pull
-// may be overdue.
+// report writes the status, and sends events for the pulls that it marked as failed, to the jobs and to the NodeImage. It
+// returns the delay until the next pull may be overdue. The events follow the write, so a conflict does not repeat them.
 func (r *Reconciler) report(
 	ctx context.Context, image *v1beta1.NodeImage, notReady *time.Time, now time.Time,
 ) (expires time.Duration, err error) {
 	var failures []failure
 	stored, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().NodeImages(), image, func(fresh *v1beta1.NodeImage) error {
+		// After a conflict, the report of the agent is taken into account.
 		fresh.Status, failures, expires = report(fresh, notReady, now)
 		return nil
 	})
@@ -128,7 +134,8 @@ func (r *Reconciler) report(
 	return expires, nil
 }
 
-// spread adds jitter to short delays, so that many NodeImages are not due at the same time.
+// spread adds jitter to short delays, so that many NodeImages are not due at the same time. A delay below 3 seconds becomes 3
+// to 5 seconds. Zero means never, and stays zero.
 func spread(recheck time.Duration) time.Duration {
 	const least, wider = 3 * time.Second, 2.0 / 3
 	if recheck <= 0 || recheck >= least {
@@ -137,7 +144,8 @@ func spread(recheck time.Duration) time.Duration {
 	return wait.Jitter(least, wider)
 }
 
-// owners looks up the owners for a cleaner, once each. It collects errors; a tag whose owner cannot be read is kept.
+// owners looks up the owners for a cleaner, once each. It collects errors; a tag whose owner cannot be read is kept. It lives
+// for one pass and is used by one goroutine.
 type owners struct {
 	reconciler *Reconciler
 	ctx        context.Context
@@ -145,6 +153,7 @@ type owners struct {
 	err        error
 }
 
+// standing returns the state of an owner. Owners of other kinds than ImagePullJob are not looked up, and keep their tags.
 func (o *owners) standing(ref *corev1.ObjectReference) standing {
 	if !imagetag.IsJob(ref) {
 		return there
@@ -157,6 +166,7 @@ func (o *owners) standing(ref *corev1.ObjectReference) standing {
 	return known
 }
 
+// look finds out the state of a job. Jobs in r.gone cost no request.
 func (o *owners) look(ref *corev1.ObjectReference) standing {
 	r := o.reconciler
 	if _, found := r.gone.Get(ref.UID); found {
@@ -174,6 +184,7 @@ func (o *owners) look(ref *corev1.ObjectReference) standing {
 	case err != nil:
 		o.err = errors.Join(o.err, fmt.Errorf("get ImagePullJob %s/%s: %w", ref.Namespace, ref.Name, err))
 		return there
+	// A job that never completes would keep its tags without end, so it does not count as counting.
 	case running(job) && job.Spec.CompletionPolicy.Type != v1beta1.CompletionPolicyNever:
 		return counting
 	default:
@@ -181,6 +192,7 @@ func (o *owners) look(ref *corev1.ObjectReference) standing {
 	}
 }
 
+// withdrawn reports whether a Secret does not exist on the API server. An error is collected, and the reference stays.
 func (o *owners) withdrawn(ref *v1beta1.ReferenceObject) bool {
 	_, err := o.reconciler.kube.CoreV1().Secrets(ref.Namespace).Get(o.ctx, ref.Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -25,8 +25,10 @@ const (
 	// limit.
 	pause    = 30 * time.Second
 	attempts = 4
-	timeout  = 600 * time.Second
+	// timeout is the limit of one attempt if the tag sets none.
+	timeout = 600 * time.Second
 
+	// silent and late are the messages of failed tags. Events and jobs show them.
 	silent = "node has not responded for a long time"
 	late   = "pulling exceeds the activeDeadlineSeconds"
 )
@@ -40,9 +42,11 @@ type failure struct {
 
 // report computes the new status: it removes entries that the spec no longer has, marks overdue tags as failed, and counts the
 // rest. If the node is not ready, notReady is since when. recheck is the delay until the next call is due; zero means never.
+// image is not changed. The node agent writes the same status, so report changes as little as possible of it.
 func report(image *v1beta1.NodeImage, notReady *time.Time, now time.Time) (
 	status v1beta1.NodeImageStatus, failures []failure, recheck time.Duration,
 ) {
+	// after gets the changes of the status, and image stays what the decisions are made from.
 	after := image.DeepCopy()
 	status = after.Status
 	pruned := prune(after)
@@ -52,6 +56,7 @@ func report(image *v1beta1.NodeImage, notReady *time.Time, now time.Time) (
 		for i := range image.Spec.Images[name].Tags {
 			tag := &image.Spec.Images[name].Tags[i]
 			ref := imagetag.Reference{Name: name, Tag: tag.Tag}
+			// The next clean removes such a tag.
 			if tag.CreatedAt == nil {
 				continue
 			}
@@ -68,11 +73,14 @@ func report(image *v1beta1.NodeImage, notReady *time.Time, now time.Time) (
 		}
 	}
 	status.ImageStatuses = after.Status.ImageStatuses
+	// The entries are shared; only the counts differ.
 	counted := status
 	count(&counted, &image.Spec)
+	// The counts are written together with another change, or when the agent has had enough time to count.
 	if pruned || len(failures) > 0 || !now.Before(newest.Add(countsPatience)) {
 		return counted, failures, recheck
 	}
+	// The counts are wrong, but still left to the agent.
 	if !sameCounts(&counted, &status) {
 		recheck = sooner(recheck, newest.Add(countsPatience).Sub(now))
 	}
@@ -80,8 +88,8 @@ func report(image *v1beta1.NodeImage, notReady *time.Time, now time.Time) (
 }
 
 // overdue returns when an unfinished tag counts as failed, and why. The zero time means never. The times in an answer are not
-// trusted: an agent may be broken, and its token may be stolen. Whatever they say, a tag is overdue after the time that all pulls
-// of the node may take one after the other.
+// trusted: an agent may be broken, and its token may be stolen. Whatever they say, a tag is overdue after the time that all
+// pulls of the node may take one after the other. answer is nil if the agent has not reported this version of the tag.
 func overdue(
 	tag *v1beta1.ImageTagSpec, answer *v1beta1.ImageTagStatus, notReady *time.Time, longest time.Duration,
 ) (due time.Time, message string) {
@@ -96,10 +104,12 @@ func overdue(
 		// A live agent reports the end of a pull after its last attempt, whatever the result.
 		due = earliest(due, answer.StartTime.Add(longestPull(tag)+responseTimeout))
 	}
+	// The agent of a node that is not ready may be unable to report. The time counts from the later of both.
 	if notReady != nil {
 		due = earliest(due, latest(*notReady, tag.CreatedAt.Time).Add(responseTimeout))
 	}
 	policy := ptr.Deref(tag.PullPolicy, v1beta1.ImageTagPullPolicy{})
+	// The agent ends the pull at the deadline itself. It gets responseTimeout to say so.
 	if policy.ActiveDeadlineSeconds != nil {
 		if limit := tag.CreatedAt.Add(seconds(*policy.ActiveDeadlineSeconds) + responseTimeout); limit.Before(due) {
 			due, message = limit, late
@@ -108,7 +118,8 @@ func overdue(
 	return due, message
 }
 
-// longestPulls returns the longest time that a live agent needs for all tags of a node, one after the other.
+// longestPulls returns the longest time that a live agent needs for all tags of a node, one after the other. An agent may pull
+// several at the same time, so this is an upper limit.
 func longestPulls(image *v1beta1.NodeImage) (sum time.Duration) {
 	for name := range image.Spec.Images {
 		tags := image.Spec.Images[name].Tags
@@ -119,10 +130,12 @@ func longestPulls(image *v1beta1.NodeImage) (sum time.Duration) {
 	return sum
 }
 
-// longestPull returns the longest time between the start and the end of a pull.
+// longestPull returns the longest time between the start and the end of a pull: each attempt takes its timeout, and a pause
+// follows it.
 func longestPull(tag *v1beta1.ImageTagSpec) time.Duration {
 	policy := ptr.Deref(tag.PullPolicy, v1beta1.ImageTagPullPolicy{})
 	tries := int64(attempts)
+	// The backoff limit is the number of retries, so there is one attempt more.
 	if limit := policy.BackoffLimit; limit != nil && *limit >= 0 {
 		tries = int64(*limit) + 1
 	}
@@ -136,12 +149,12 @@ func longestPull(tag *v1beta1.ImageTagSpec) time.Duration {
 // mostSeconds is about 70 years. Durations of more than 292 years overflow.
 const mostSeconds = math.MaxInt32
 
-// seconds returns a duration that does not overflow.
+// seconds returns a duration that does not overflow. Users set these numbers, and any of them is allowed.
 func seconds(number int64) time.Duration {
 	return time.Duration(min(number, mostSeconds)) * time.Second
 }
 
-// fail marks a tag as failed in the status.
+// fail marks a tag as failed in the status. If the agent has begun this version of the tag, its start time and progress stay.
 func fail(image *v1beta1.NodeImage, ref imagetag.Reference, version int64, message string, now time.Time) {
 	entry := image.Status.ImageStatuses[ref.Name]
 	ended := new(metav1.NewTime(now).Rfc3339Copy())
@@ -150,6 +163,7 @@ func fail(image *v1beta1.NodeImage, ref imagetag.Reference, version int64, messa
 		if before.Version == version {
 			failed.StartTime, failed.Progress = before.StartTime, before.Progress
 		}
+		// before points into the status, so this replaces the entry.
 		*before = failed
 		return
 	}
@@ -161,7 +175,8 @@ func fail(image *v1beta1.NodeImage, ref imagetag.Reference, version int64, messa
 	image.Status.ImageStatuses[ref.Name] = entry
 }
 
-// prune removes status entries that the spec does not have, and returns whether there were any.
+// prune removes status entries that the spec does not have, and returns whether there were any. An image without entries is
+// removed too. These are entries of tags that were deleted from the spec.
 func prune(image *v1beta1.NodeImage) (pruned bool) {
 	for name, entry := range image.Status.ImageStatuses {
 		before := len(entry.Tags)
@@ -178,7 +193,8 @@ func prune(image *v1beta1.NodeImage) (pruned bool) {
 	return pruned
 }
 
-// count sets the counts.
+// count sets the counts. Desired comes from the spec, the others from what the status says. Tags without an answer are in no
+// other count.
 func count(status *v1beta1.NodeImageStatus, spec *v1beta1.NodeImageSpec) {
 	status.Desired, status.Succeeded, status.Failed, status.Pulling, status.Waiting = 0, 0, 0, 0, 0
 	for _, entry := range spec.Images {
@@ -200,6 +216,7 @@ func count(status *v1beta1.NodeImageStatus, spec *v1beta1.NodeImageSpec) {
 	}
 }
 
+// sameCounts reports whether two statuses have the same counts.
 func sameCounts(a, b *v1beta1.NodeImageStatus) bool {
 	return a.Desired == b.Desired && a.Succeeded == b.Succeeded && a.Failed == b.Failed && a.Pulling == b.Pulling && a.Waiting == b.Waiting
 }

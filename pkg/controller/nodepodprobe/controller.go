@@ -28,8 +28,9 @@ const onNodeIndex = "podNode"
 
 var resource = v1alpha1.SchemeGroupVersion.WithResource("nodepodprobes")
 
-// Reconciler reconciles NodePodProbes.
+// Reconciler reconciles NodePodProbes. Its fields are set before the controller starts, and only read afterwards.
 type Reconciler struct {
+	// kube writes Pods, and kruise writes NodePodProbes. nodes and markers are caches.
 	kube    kubernetes.Interface
 	kruise  versioned.Interface
 	nodes   corelisters.NodeLister
@@ -39,9 +40,10 @@ type Reconciler struct {
 	// selecting lists the PodProbeMarkers that select a Pod, and selected the Pods that a PodProbeMarker selects.
 	selecting func(pod metav1.Object) []*v1alpha1.PodProbeMarker
 	selected  func(namespace string, selector labels.Selector) ([]*corev1.Pod, error)
-	guard     *consistency.Guard
-	recorder  record.EventRecorder
-	clock     clock.PassiveClock
+	// guard stops a pass until the caches show the specs and the Pods that the last pass wrote.
+	guard    *consistency.Guard
+	recorder record.EventRecorder
+	clock    clock.PassiveClock
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
@@ -50,6 +52,7 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the Reconciler, and adds its indexes and watches to the informers.
 func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1alpha1.NodePodProbe]) {
 	core, ours := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1alpha1()
 	r := &Reconciler{
@@ -57,6 +60,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1alpha1.NodePodP
 		recorder: deps.Recorder(Name), clock: deps.Clock,
 	}
 	c := controller.For(deps, Name, ours.NodePodProbes(), r.Reconcile)
+	// A node without a NodePodProbe gets one.
 	c.Absent(r.create)
 	c.Guards(resource, ours.NodePodProbes())
 	c.Guards(engine.PodResource, core.Pods())
@@ -75,6 +79,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1alpha1.NodePodP
 	return r, c
 }
 
+// onNode is the index function of onNodeIndex. Pods that the agent does not probe are not in the index.
 func onNode(obj any) ([]string, error) {
 	if pod, ok := obj.(*corev1.Pod); ok && podprobe.OnNode(pod) {
 		return []string{pod.Spec.NodeName}, nil

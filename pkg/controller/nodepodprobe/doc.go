@@ -4,4 +4,8 @@
 //
 // The spec depends only on the Pods of the node and on the PodProbeMarkers that select them, so each pass computes all of it
 // (pkg/workload/podprobe). Enter at Reconciler.Reconcile.
+//
+// A node agent is believed only about Pods on its node, and about probes that the spec lists for them. A stolen token of an
+// agent can therefore mark no other Pods. The conditions and the marks of a Pod are one write to its status, so a client that
+// sees a label also sees the condition.
 package nodepodprobe

@@ -20,7 +20,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podprobe"
 )
 
-// Reconcile writes the probes of the node, and marks its Pods with the results. It deletes a NodePodProbe without a node.
+// Reconcile writes the probes of the node, and marks its Pods with the results. It deletes a NodePodProbe without a node. A
+// failure of one of the two does not stop the other.
 func (r *Reconciler) Reconcile(ctx context.Context, object *v1alpha1.NodePodProbe) (reconcile.Result, error) {
 	if object.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
@@ -29,6 +30,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1alpha1.NodePodProb
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// A virtual node, or one that is being deleted, counts as deleted.
 	if !present(node) {
 		return reconcile.Result{}, r.remove(ctx, object)
 	}
@@ -39,7 +41,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1alpha1.NodePodProb
 	return reconcile.Result{}, errors.Join(r.list(ctx, object, pods), r.mark(ctx, object, pods))
 }
 
-// node returns the node with the name, or nil.
+// node returns the node with the name, or nil without an error if there is none.
 func (r *Reconciler) node(name string) (*corev1.Node, error) {
 	node, err := r.nodes.Get(name)
 	if apierrors.IsNotFound(err) {
@@ -51,9 +53,11 @@ func (r *Reconciler) node(name string) (*corev1.Node, error) {
 	return node, nil
 }
 
-// create creates the NodePodProbe of a node that is ready.
+// create creates the NodePodProbe of a node that is ready. It has no probes yet: its event starts the pass that writes them. A
+// NodePodProbe that exists already, because the cache is old, is no error.
 func (r *Reconciler) create(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	node, err := r.node(key.Name)
+	// The event of the node that becomes ready starts another attempt.
 	if err != nil || !present(node) || !ready(node) {
 		return reconcile.Result{}, err
 	}
@@ -66,6 +70,7 @@ func (r *Reconciler) create(ctx context.Context, key types.NamespacedName) (reco
 	return reconcile.Result{}, nil
 }
 
+// remove deletes the NodePodProbe of a deleted node. The UID protects that of a new node with the same name.
 func (r *Reconciler) remove(ctx context.Context, object *v1alpha1.NodePodProbe) error {
 	klog.FromContext(ctx).V(2).Info("Deleting NodePodProbe, because its node does not exist")
 	err := r.kruise.AppsV1alpha1().NodePodProbes().Delete(ctx, object.Name,
@@ -76,7 +81,8 @@ func (r *Reconciler) remove(ctx context.Context, object *v1alpha1.NodePodProbe) 
 	return nil
 }
 
-// podsOn returns the Pods of a node that can be probed, by UID.
+// podsOn returns the Pods of a node that can be probed, by UID. A Pod that replaces another one of the same name is another Pod
+// (case 14 of docs/contract/podprobemarker.md).
 func (r *Reconciler) podsOn(node string) (map[types.UID]*corev1.Pod, error) {
 	items, err := r.pods.ByIndex(onNodeIndex, node)
 	if err != nil {
@@ -91,19 +97,24 @@ func (r *Reconciler) podsOn(node string) (map[types.UID]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// list writes the probes of the Pods on the node into the spec, if they differ. No other client writes the spec, so the patch needs
-// no resourceVersion: the agent may write the status meanwhile.
+// list writes the probes of the Pods on the node into the spec, if they differ. No other client writes the spec, so the patch
+// needs no resourceVersion: the agent may write the status meanwhile. If not all probes fit, the events about those that were
+// left out follow the write, so they are not repeated while nothing changes.
 func (r *Reconciler) list(ctx context.Context, object *v1alpha1.NodePodProbe, pods map[types.UID]*corev1.Pod) error {
 	var entries []v1alpha1.PodProbe
 	for _, pod := range pods {
 		if markers := r.selecting(pod); len(markers) > 0 {
+			// An entry without probes is left out by Fit.
 			entries = append(entries, podprobe.Entry(pod, markers))
 		}
 	}
+	// Fit also sorts the entries. The order of a map would differ in each pass.
 	entries, removed := podprobe.Fit(entries)
+	// Most passes end here: they are caused by results.
 	if apiequality.Semantic.DeepEqual(object.Spec.PodProbes, entries) {
 		return nil
 	}
+	// A nil list would be encoded as null, which removes the field.
 	if entries == nil {
 		entries = []v1alpha1.PodProbe{}
 	}
@@ -128,7 +139,7 @@ func (r *Reconciler) list(ctx context.Context, object *v1alpha1.NodePodProbe, po
 	return nil
 }
 
-// report tells the PodProbeMarkers of an entry that a node does not run their probes.
+// report tells the PodProbeMarkers of an entry by an event that a node does not run their probes.
 func (r *Reconciler) report(node string, entry *v1alpha1.PodProbe) {
 	for _, name := range podprobe.Selected(entry) {
 		if marker := r.marker(entry.Namespace, name); marker != nil {
@@ -139,7 +150,7 @@ func (r *Reconciler) report(node string, entry *v1alpha1.PodProbe) {
 	}
 }
 
-// marker returns a PodProbeMarker, or nil.
+// marker returns a PodProbeMarker of a namespace, or nil if it does not exist.
 func (r *Reconciler) marker(namespace, name string) *v1alpha1.PodProbeMarker {
 	marker, err := r.markers.PodProbeMarkers(namespace).Get(name)
 	if err != nil {
@@ -149,7 +160,10 @@ func (r *Reconciler) marker(namespace, name string) *v1alpha1.PodProbeMarker {
 }
 
 // mark marks the Pods of the node with their results. A node is believed only about Pods on it, and about probes in the spec.
+// The spec is the stored one, so a probe that list has just added is marked in the next pass. All Pods are tried; the errors
+// are joined.
 func (r *Reconciler) mark(ctx context.Context, object *v1alpha1.NodePodProbe, pods map[types.UID]*corev1.Pod) error {
+	// The results by the UID of their Pod.
 	results := map[string][]v1alpha1.ContainerProbeState{}
 	for i := range object.Status.PodProbeStatuses {
 		status := &object.Status.PodProbeStatuses[i]
@@ -159,6 +173,7 @@ func (r *Reconciler) mark(ctx context.Context, object *v1alpha1.NodePodProbe, po
 	for i := range object.Spec.PodProbes {
 		entry := &object.Spec.PodProbes[i]
 		pod := pods[types.UID(entry.UID)]
+		// A Pod without results keeps the marks that it has.
 		if !running(pod, entry) || len(results[entry.UID]) == 0 {
 			continue
 		}
@@ -169,6 +184,7 @@ func (r *Reconciler) mark(ctx context.Context, object *v1alpha1.NodePodProbe, po
 			klog.FromContext(ctx).V(4).Info("Two probes write one condition, the first one counts", "pod", klog.KObj(pod),
 				"conditions", change.Conflicts)
 		}
+		// A Pod that has all marks costs no request.
 		if !change.Empty() {
 			errs = append(errs, r.patch(ctx, object, pod, change))
 		}
@@ -176,6 +192,7 @@ func (r *Reconciler) mark(ctx context.Context, object *v1alpha1.NodePodProbe, po
 	return errors.Join(errs...)
 }
 
+// patch writes the change of one Pod. A Pod that was deleted or replaced is no error.
 func (r *Reconciler) patch(ctx context.Context, object *v1alpha1.NodePodProbe, pod *corev1.Pod, change *podprobe.Change) error {
 	patch, err := change.Patch(pod)
 	if err != nil {

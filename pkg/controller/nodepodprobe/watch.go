@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
-// nodeChanged ignores changes that nodes make to their own status all the time.
+// nodeChanged ignores changes that nodes make to their own status all the time. Objects that are no nodes always count.
 func nodeChanged(before, after metav1.Object) bool {
 	b, _ := before.(*corev1.Node)
 	a, _ := after.(*corev1.Node)
@@ -21,13 +21,14 @@ func nodeChanged(before, after metav1.Object) bool {
 }
 
 // changedPod returns the nodes that a change of a Pod concerns. A Pod that no PodProbeMarker selects, and that no NodePodProbe
-// lists, concerns none.
+// lists, concerns none. before is nil for a new Pod, and after is nil for a deleted one.
 func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.NamespacedName) {
 	b, _ := before.(*corev1.Pod)
 	a, _ := after.(*corev1.Pod)
 	if b != nil && a != nil && !worthAPass(b, a) {
 		return nil
 	}
+	// Both versions are looked at: the Pod may be listed because of the labels that it had.
 	for _, pod := range []*corev1.Pod{b, a} {
 		if pod != nil && pod.Spec.NodeName != "" && (r.listed(pod) || podprobe.OnNode(pod) && len(r.selecting(pod)) > 0) {
 			keys = append(keys, types.NamespacedName{Name: pod.Spec.NodeName})
@@ -36,25 +37,30 @@ func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.Names
 	return keys
 }
 
-// worthAPass reports whether a change of a Pod may change its probes or its marks.
+// worthAPass reports whether a change of a Pod may change its probes or its marks. The address is part of an entry, and other
+// clients may remove marks from the labels and annotations.
 func worthAPass(before, after *corev1.Pod) bool {
 	return before.UID != after.UID || podprobe.OnNode(before) != podprobe.OnNode(after) || before.Status.PodIP != after.Status.PodIP ||
 		!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations)
 }
 
-// listed reports whether a NodePodProbe lists a Pod.
+// listed reports whether a NodePodProbe lists a Pod. The cache can be behind: a Pod that was just listed is found by its
+// PodProbeMarkers.
 func (r *Reconciler) listed(pod *corev1.Pod) bool {
 	keys, err := r.nodePodProbes.IndexKeys(podprobe.PodIndex, string(pod.UID))
 	return err == nil && len(keys) > 0
 }
 
-// changedMarker returns the nodes that list probes of a PodProbeMarker, and those that have Pods which it selects.
+// changedMarker returns the nodes that list probes of a PodProbeMarker, and those that have Pods which it selects. The former
+// can have Pods that it no longer selects. Changes of its status concern no node.
 func (r *Reconciler) changedMarker(before, after metav1.Object) (keys []types.NamespacedName) {
 	b, _ := before.(*v1alpha1.PodProbeMarker)
 	a, _ := after.(*v1alpha1.PodProbeMarker)
+	// The generation does not change with the status.
 	if b != nil && a != nil && b.UID == a.UID && b.Generation == a.Generation && (b.DeletionTimestamp == nil) == (a.DeletionTimestamp == nil) {
 		return nil
 	}
+	// Of a deleted PodProbeMarker, only the last state is known.
 	marker := a
 	if marker == nil {
 		marker = b
@@ -66,6 +72,7 @@ func (r *Reconciler) changedMarker(before, after metav1.Object) (keys []types.Na
 	for _, name := range names {
 		keys = append(keys, types.NamespacedName{Name: name})
 	}
+	// A PodProbeMarker that is being deleted gets no new probes.
 	if a == nil || a.DeletionTimestamp != nil {
 		return keys
 	}
@@ -86,6 +93,7 @@ func present(node *corev1.Node) bool {
 	return node != nil && node.DeletionTimestamp == nil && !podprobe.Virtual(node)
 }
 
+// ready reports whether a node has said that it is ready.
 func ready(node *corev1.Node) bool {
 	for i := range node.Status.Conditions {
 		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
@@ -95,7 +103,8 @@ func ready(node *corev1.Node) bool {
 	return false
 }
 
-// running reports whether a Pod can still be marked.
+// running reports whether a Pod can still be marked. The entry must be for this Pod: UIDs in a spec are not checked by the API
+// server.
 func running(pod *corev1.Pod, entry *v1alpha1.PodProbe) bool {
 	return pod != nil && podstate.Active(pod) && pod.Namespace == entry.Namespace && pod.Name == entry.Name
 }

@@ -33,12 +33,14 @@ const Name = "persistentpodstate-controller"
 
 var resource = v1beta1.SchemeGroupVersion.WithResource("persistentpodstates")
 
-// Reconciler reconciles PersistentPodStates.
+// Reconciler reconciles PersistentPodStates. Its fields are set before the controller starts, and only read afterwards.
 type Reconciler struct {
-	client   client.PersistentPodStatesGetter
-	states   cache.Indexer
-	pods     cache.Indexer
-	nodes    corelisters.NodeLister
+	// client writes PersistentPodStates, and states finds them by their target. pods finds Pods by their owner.
+	client client.PersistentPodStatesGetter
+	states cache.Indexer
+	pods   cache.Indexer
+	nodes  corelisters.NodeLister
+	// sets are the caches of the kinds whose Pods are numbered. dynamic and mapper read workloads of other kinds.
 	sets     map[schema.GroupKind]cache.Indexer
 	dynamic  dynamic.Interface
 	mapper   meta.RESTMapper
@@ -52,6 +54,7 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the Reconciler, and adds its indexes and watches to the informers.
 func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PersistentPodState]) {
 	core, states := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().PersistentPodStates()
 	r := &Reconciler{
@@ -59,9 +62,11 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.Persisten
 		sets: map[schema.GroupKind]cache.Indexer{},
 	}
 	c := controller.For(deps, Name, states, r.Reconcile)
+	// A key without a PersistentPodState can be that of a workload whose annotations ask for one.
 	c.Absent(r.absent)
 	c.Guards(resource, states)
 	r.guard, r.recorder = c.Guard(), c.Recorder()
+	// The index finds the PersistentPodStates of a workload for events of its Pods.
 	for name, values := range podtopology.Indexers() {
 		r.states = c.Index(states, name, values)
 	}
@@ -69,6 +74,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.Persisten
 	c.WatchChanges(core.Pods(), r.podChanged)
 	for kind, informer := range controller.Workloads(deps, ordered) {
 		r.sets[kind] = informer.Informer().GetIndexer()
+		// Custom kinds are not watched: their PersistentPodStates are reconciled when a Pod changes.
 		c.WatchChanges(informer, r.workloadChanged(kind))
 	}
 	return r, c
@@ -77,7 +83,8 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.Persisten
 // ordered selects the kinds whose Pods are numbered.
 func ordered(kind *kinds.Kind) bool { return kind.StableNames }
 
-// podChanged returns the PersistentPodStates for which a change of a Pod matters.
+// podChanged returns the PersistentPodStates for which a change of a Pod matters: of its readiness, its node, its deletion or
+// its annotations. before is nil for a new Pod, and after is nil for a deleted one.
 func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.NamespacedName) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
@@ -85,6 +92,7 @@ func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.Names
 		(old.DeletionTimestamp == nil) == (pod.DeletionTimestamp == nil) && maps.Equal(old.Annotations, pod.Annotations) {
 		return nil
 	}
+	// A deleted Pod matters too: its record may go.
 	if pod == nil {
 		pod = old
 	}
@@ -95,7 +103,8 @@ func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.Names
 	return keys
 }
 
-// workloadChanged returns the PersistentPodStates of a workload, and the one that its annotations ask for.
+// workloadChanged returns the PersistentPodStates of a workload of the kind, and the one that its annotations ask for. This one
+// has the name of the workload, and need not exist. Changes of the status do not matter.
 func (r *Reconciler) workloadChanged(kind schema.GroupKind) reconcile.Differ {
 	return func(before, after metav1.Object) (keys []types.NamespacedName) {
 		if before != nil && after != nil && before.GetUID() == after.GetUID() && source(before) == source(after) &&
@@ -107,6 +116,7 @@ func (r *Reconciler) workloadChanged(kind schema.GroupKind) reconcile.Differ {
 		if object == nil {
 			object = before
 		}
+		// absent creates the one of this name, and regenerate keeps it, if the annotations ask for it.
 		keys = append(keys, controller.Self(object)...)
 		found, _ := podtopology.Of(r.states, object.GetNamespace(), kind, object.GetName()) // The index exists.
 		for _, state := range found {
@@ -118,8 +128,10 @@ func (r *Reconciler) workloadChanged(kind schema.GroupKind) reconcile.Differ {
 	}
 }
 
-// Reconcile keeps a generated PersistentPodState as its workload says, and records the Pods of the target.
+// Reconcile keeps a generated PersistentPodState as its workload says, and records the Pods of the target. The spec comes
+// first, because the records depend on its keys.
 func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPodState) (reconcile.Result, error) {
+	// Records need no cleanup: they are deleted with the object.
 	if state.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
@@ -135,9 +147,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPod
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// The event is about the records of the stored status, which admission used.
 	r.warn(state, pods)
+	// After a conflict, the records are merged into those of the stored object.
 	stored, err := controller.UpdateStatus(ctx, r.client.PersistentPodStates(state.Namespace), state,
 		func(fresh *v1beta1.PersistentPodState) error {
+			// The records are those of the spec of fresh, also after a conflict.
 			fresh.Status.ObservedGeneration = fresh.Generation
 			fresh.Status.PodStates = r.records(fresh, found, pods)
 			return nil
@@ -148,18 +163,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPod
 	return reconcile.Result{}, err
 }
 
-// target is the workload of a PersistentPodState.
+// target is the workload of a PersistentPodState, as far as a pass needs it.
 type target struct {
+	// uid finds the Pods that the workload owns.
 	uid types.UID
 	// ordinals are those in range. all is true if they are not known, so that every ordinal counts as in range.
 	ordinals map[int]bool
 	all      bool
 }
 
-// target returns the workload of a PersistentPodState, or nil if it does not exist or is being deleted.
+// target returns the workload of a PersistentPodState, or nil if it does not exist or is being deleted. Its records go then
+// (cases 7 and 14 of docs/contract/persistentpodstate.md).
 func (r *Reconciler) target(ctx context.Context, state *v1beta1.PersistentPodState) (*target, error) {
 	ref := &state.Spec.TargetRef
 	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
+	// The caches have both kinds of StatefulSets.
 	if cached := r.sets[kind]; cached != nil {
 		item, found, err := cached.GetByKey(state.Namespace + "/" + ref.Name)
 		object, ok := item.(kinds.Object)
@@ -171,8 +189,11 @@ func (r *Reconciler) target(ctx context.Context, state *v1beta1.PersistentPodSta
 	return r.custom(ctx, kind, state.Namespace, ref.Name)
 }
 
-// custom reads a workload of a kind that the administrator allows, and its number of Pods.
+// custom reads a workload of a kind that the administrator allows, and its number of Pods from the scale subresource. It
+// returns nil without an error if the workload does not exist or is being deleted. A kind or a scale that cannot be read is an
+// error: without the number, the records of Pods that were scaled in could not be told from others.
 func (r *Reconciler) custom(ctx context.Context, kind schema.GroupKind, namespace, name string) (*target, error) {
+	// The version is not important, so that of the server's preference is read.
 	mapping, err := r.mapper.RESTMapping(kind)
 	if err != nil {
 		return nil, fmt.Errorf("find kind %s: %w", kind, err)
@@ -195,10 +216,11 @@ func (r *Reconciler) custom(ctx context.Context, kind schema.GroupKind, namespac
 	if err != nil || !found {
 		return nil, errors.Join(fmt.Errorf("the scale of %s %s has no spec.replicas", kind, name), err)
 	}
+	// Custom kinds have no reserved ordinals, and begin with 0.
 	return &target{uid: object.GetUID(), ordinals: inRange(int(replicas), 0, nil)}, nil
 }
 
-// podsOf returns the Pods of a target.
+// podsOf returns the Pods of a target. A nil target has none.
 func (r *Reconciler) podsOf(found *target) ([]*corev1.Pod, error) {
 	if found == nil {
 		return nil, nil

@@ -23,7 +23,8 @@ var sourceKeys = []string{
 	pub.PersistentPodAnnotationsKey,
 }
 
-// source returns the annotations of a workload from which a PersistentPodState is generated, as one text.
+// source returns the annotations of a workload from which a PersistentPodState is generated, as one text. The text is stored in
+// an annotation of the PersistentPodState, so a change of the workload is seen by a comparison.
 func source(workload metav1.Object) string {
 	values := make([]string, 0, len(sourceKeys))
 	for _, key := range sourceKeys {
@@ -32,16 +33,18 @@ func source(workload metav1.Object) string {
 	return strings.Join(values, ";")
 }
 
-// weight is the weight of a generated preference.
+// weight is the weight of a generated preference: the highest that Kubernetes accepts.
 const weight = 100
 
-// generated returns the spec that the annotations of a workload ask for, or nil if they do not ask for one.
+// generated returns the spec that the annotations of a workload ask for, or nil if they do not ask for one. They ask for one if
+// they switch the generation on and name at least one node label.
 func generated(kind schema.GroupKind, workload metav1.Object) *v1beta1.PersistentPodStateSpec {
 	annotations := workload.GetAnnotations()
 	required, preferred := split(annotations[pub.RequiredPersistentTopologyKey]), split(annotations[pub.PreferredPersistentTopologyKey])
 	if !switchedOn(workload) || len(required)+len(preferred) == 0 {
 		return nil
 	}
+	// The retention policy is left to the user.
 	spec := &v1beta1.PersistentPodStateSpec{TargetRef: v1beta1.TargetReference{
 		APIVersion: kinds.Of(kind).Resource.GroupVersion().String(), Kind: kind.Kind, Name: workload.GetName(),
 	}}
@@ -59,10 +62,12 @@ func generated(kind schema.GroupKind, workload metav1.Object) *v1beta1.Persisten
 	return spec
 }
 
+// switchedOn reports whether the annotations switch the generation on. The value must be "true".
 func switchedOn(workload metav1.Object) bool {
 	return strings.TrimSpace(workload.GetAnnotations()[pub.AutoGeneratePersistentPodStateKey]) == "true"
 }
 
+// split returns the items of a list that is separated by commas, without spaces and empty items.
 func split(text string) (items []string) {
 	for item := range strings.SplitSeq(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {
@@ -72,7 +77,8 @@ func split(text string) (items []string) {
 	return items
 }
 
-// absent generates the PersistentPodState of the workload of this name.
+// absent generates the PersistentPodState of the workload of this name. If two workloads of different kinds have the name, it
+// takes one of them. A PersistentPodState that a user creates at the same time wins, and stays as it is (case 12).
 func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	for kind, cached := range r.sets {
 		item, found, err := cached.GetByKey(key.String())
@@ -94,6 +100,7 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 			},
 			Spec: *spec,
 		}, metav1.CreateOptions{})
+		// The cache may not show an object that was just created. Its event starts the pass that compares it.
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return reconcile.Result{}, fmt.Errorf("create PersistentPodState: %w", err)
 		}
@@ -103,7 +110,8 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 }
 
 // regenerate follows the annotations of the workload that controls a PersistentPodState. It writes only after a change of the
-// annotations, and only the fields that they set, so that what users set stays. It returns the stored object, or nil if it was deleted.
+// annotations, and only the fields that they set, so that what users set stays. It returns the stored object, or nil if it was
+// deleted. PersistentPodStates without a controller belong to users, and are returned as they are.
 func (r *Reconciler) regenerate(ctx context.Context, state *v1beta1.PersistentPodState) (*v1beta1.PersistentPodState, error) {
 	owner := metav1.GetControllerOfNoCopy(state)
 	if owner == nil {
@@ -111,6 +119,7 @@ func (r *Reconciler) regenerate(ctx context.Context, state *v1beta1.PersistentPo
 	}
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
 	cached := r.sets[kind]
+	// The controller is of a kind from which nothing is generated.
 	if cached == nil {
 		return state, nil
 	}
@@ -119,13 +128,17 @@ func (r *Reconciler) regenerate(ctx context.Context, state *v1beta1.PersistentPo
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s from its cache: %w", owner.Kind, owner.Name, err)
 	}
+	// The workload is gone, was replaced, or no longer asks for a PersistentPodState.
 	if !found || !ok || workload.GetUID() != owner.UID || workload.GetDeletionTimestamp() != nil || !switchedOn(workload) {
 		return nil, r.remove(ctx, state)
 	}
 	spec := generated(kind, workload)
+	// The annotation has the source of the last write. As long as it is the same, changes of the spec are those of users.
 	if spec == nil || state.Annotations[pub.PersistentPodStateSourceKey] == source(workload) {
 		return state, nil
 	}
+	// A nil field becomes null in the merge patch, which removes it. The resource version makes the write fail if a user has
+	// changed the object meanwhile.
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{
 			"uid": state.UID, "resourceVersion": state.ResourceVersion,
@@ -150,12 +163,14 @@ func (r *Reconciler) regenerate(ctx context.Context, state *v1beta1.PersistentPo
 	return stored, nil
 }
 
+// remove deletes a generated PersistentPodState, but not another one of the same name.
 func (r *Reconciler) remove(ctx context.Context, state *v1beta1.PersistentPodState) error {
 	err := r.client.PersistentPodStates(state.Namespace).Delete(ctx, state.Name,
 		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(state.UID))})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete the generated PersistentPodState: %w", err)
 	}
+	// The next pass waits until the cache does not show it any more.
 	r.guard.Deleted(state.UID, resource.GroupResource(), state)
 	return nil
 }

@@ -26,11 +26,13 @@ type Options struct {
 	Namespace string
 }
 
-// Reconciler labels namespaces.
+// Reconciler labels namespaces. Its fields are set before the controller starts, and only read afterwards.
 type Reconciler struct {
 	Options
-	kube       kubernetes.Interface
-	live       client.AppsV1beta1Interface
+	// kube writes namespaces, and live reads from the API server what the caches may not show yet.
+	kube kubernetes.Interface
+	live client.AppsV1beta1Interface
+	// namespaces and sets are caches.
 	namespaces corelisters.NamespaceLister
 	sets       cache.Indexer
 	// ofNamespaces are the kinds whose objects change the Pods of their own namespace.
@@ -43,6 +45,7 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the Reconciler, and adds its watches to the informers.
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*corev1.Namespace]) {
 	namespaces, kruise := deps.KubeInformers.Core().V1().Namespaces(), deps.KruiseInformers.Apps().V1beta1()
 	r := &Reconciler{
@@ -58,7 +61,8 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	return r, c
 }
 
-// changedScope returns the namespaces whose Pods a SidecarSet selects, or selected before it changed.
+// changedScope returns the namespaces whose Pods a SidecarSet selects, or selected before it changed. before is nil for a new
+// SidecarSet, and after is nil for a deleted one. Changes that keep the namespace selector return none.
 func (r *Reconciler) changedScope(before, after metav1.Object) (keys []types.NamespacedName) {
 	old, _ := before.(*v1beta1.SidecarSet)
 	set, _ := after.(*v1beta1.SidecarSet)
@@ -77,7 +81,8 @@ func (r *Reconciler) changedScope(before, after metav1.Object) (keys []types.Nam
 	return keys
 }
 
-// itsNamespace returns the namespace of an object that is created or deleted.
+// itsNamespace returns the namespace of an object that is created or deleted. Updates do not change whether the namespace has
+// one.
 func itsNamespace(before, after metav1.Object) []types.NamespacedName {
 	switch {
 	case before == nil && after != nil:

@@ -17,7 +17,8 @@ import (
 )
 
 // Reconcile adds the label to a namespace while no SidecarSet selects Pods in it, and it has no PersistentPodState and no
-// WorkloadSpread. It removes the label otherwise.
+// WorkloadSpread. It removes the label otherwise. The label excludes the namespace from the webhook, so a label too much costs
+// Pods their changes, and a label too little costs only reviews. So it is added with care, and removed at once.
 func (r *Reconciler) Reconcile(ctx context.Context, namespace *corev1.Namespace) (reconcile.Result, error) {
 	if namespace.DeletionTimestamp != nil || !controller.SendsNewPods(namespace, r.Namespace) {
 		return reconcile.Result{}, nil
@@ -33,12 +34,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, namespace *corev1.Namespace)
 	if used {
 		value = ""
 	}
+	// The label of earlier releases is removed too.
 	err := controller.LabelNamespace(ctx, r.kube, namespace, map[string]string{pub.PodCreationKey: value, pub.PodCreationKeyOld: ""})
 	return reconcile.Result{}, err
 }
 
 // selected reports whether a SidecarSet selects Pods in the namespace, or a PersistentPodState or a WorkloadSpread may change
-// them.
+// them. An error counts as yes, which is the safe side.
 func (r *Reconciler) selected(namespace *corev1.Namespace) bool {
 	for _, objects := range r.ofNamespaces {
 		if keys, err := objects.IndexKeys(cache.NamespaceIndex, namespace.Name); err != nil || len(keys) > 0 {
@@ -53,7 +55,8 @@ func (r *Reconciler) selected(namespace *corev1.Namespace) bool {
 	return false
 }
 
-// selectedNow is selected with what the server has now.
+// selectedNow is selected with what the server has now. It is only asked before the label is added, so it costs nothing while a
+// namespace has the label.
 func (r *Reconciler) selectedNow(ctx context.Context, namespace *corev1.Namespace) (bool, error) {
 	states, err := r.live.PersistentPodStates(namespace.Name).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {

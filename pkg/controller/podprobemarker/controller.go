@@ -29,19 +29,23 @@ const Name = "podprobemarker-controller"
 
 var resource = v1alpha1.SchemeGroupVersion.WithResource("podprobemarkers")
 
-// Reconciler reconciles PodProbeMarkers, and marks Pods on virtual nodes.
+// Reconciler reconciles PodProbeMarkers, and marks Pods on virtual nodes. Its fields are set before the controller starts. pace
+// has a lock of its own.
 type Reconciler struct {
+	// kube writes Pods, and kruise writes PodProbeMarkers. nodes, pods, markers and nodePodProbes are caches.
 	kube          kubernetes.Interface
 	kruise        versioned.Interface
 	nodes         corelisters.NodeLister
 	pods          corelisters.PodLister
 	markers       listers.PodProbeMarkerLister
 	nodePodProbes cache.Indexer
-	selected      controller.SelectedPods
-	selecting     func(pod metav1.Object) []*v1alpha1.PodProbeMarker
-	guard         *consistency.Guard
-	clock         clock.PassiveClock
-	pace          *engine.Pace
+	// selected lists the Pods that a selector selects, and selecting the PodProbeMarkers that select a Pod.
+	selected  controller.SelectedPods
+	selecting func(pod metav1.Object) []*v1alpha1.PodProbeMarker
+	// guard stops a pass until the caches show the writes of the last one. pace delays passes over many Pods.
+	guard *consistency.Guard
+	clock clock.PassiveClock
+	pace  *engine.Pace
 	// serverless enables marks on Pods of virtual nodes.
 	serverless bool
 }
@@ -52,6 +56,7 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the Reconciler, and adds its indexes and watches to the informers.
 func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1alpha1.PodProbeMarker]) {
 	core, ours := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1alpha1()
 	r := &Reconciler{
@@ -60,6 +65,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1alpha1.PodProbe
 		serverless: deps.Features.Enabled(features.EnablePodProbeMarkerOnServerless),
 	}
 	c := controller.For(deps, Name, ours.PodProbeMarkers(), r.Reconcile)
+	// Keys with podPrefix are Pods on virtual nodes, so no PodProbeMarker is found for them.
 	c.Absent(r.absent)
 	c.Guards(resource, ours.PodProbeMarkers())
 	c.Guards(engine.PodResource, core.Pods())
@@ -80,14 +86,16 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1alpha1.PodProbe
 // podPrefix marks keys of Pods. No PodProbeMarker has a slash in its name.
 const podPrefix = "pod/"
 
-// changedPod returns the PodProbeMarkers whose status a change of a Pod concerns. It also returns a key of the Pod, if it is on a
-// virtual node and its conditions changed.
+// changedPod returns the PodProbeMarkers whose status a change of a Pod concerns. It also returns a key of the Pod, if it is on
+// a virtual node and its conditions changed. The status counts Pods that can be probed, so only changes of this and of the
+// labels concern it.
 func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.NamespacedName) {
 	b, _ := before.(*corev1.Pod)
 	a, _ := after.(*corev1.Pod)
 	if r.serverless && a != nil && (b == nil || !sameConditions(b, a)) && r.virtual(a) && len(r.markersOf(a)) > 0 {
 		keys = append(keys, types.NamespacedName{Namespace: a.Namespace, Name: podPrefix + a.Name})
 	}
+	// The Pod is counted as before.
 	if a != nil && b != nil && podprobe.OnNode(a) == podprobe.OnNode(b) && maps.Equal(a.Labels, b.Labels) {
 		return keys
 	}
@@ -102,7 +110,7 @@ func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.Names
 	return keys
 }
 
-// sameConditions reports whether the statuses of all conditions are the same.
+// sameConditions reports whether the statuses of all conditions are the same. Their messages and times do not change marks.
 func sameConditions(before, after *corev1.Pod) bool {
 	statuses := func(pod *corev1.Pod) map[corev1.PodConditionType]corev1.ConditionStatus {
 		all := map[corev1.PodConditionType]corev1.ConditionStatus{}
@@ -114,13 +122,16 @@ func sameConditions(before, after *corev1.Pod) bool {
 	return maps.Equal(statuses(before), statuses(after))
 }
 
-// changedProbes returns the PodProbeMarkers whose probes in a NodePodProbe changed.
+// changedProbes returns the PodProbeMarkers whose probes in a NodePodProbe changed. The status of a NodePodProbe, which its
+// agent writes often, does not change the generation.
 func changedProbes(before, after metav1.Object) (keys []types.NamespacedName) {
 	b, _ := before.(*v1alpha1.NodePodProbe)
 	a, _ := after.(*v1alpha1.NodePodProbe)
+	// A generation of zero means that the server does not count generations.
 	if a != nil && b != nil && a.UID == b.UID && a.Generation == b.Generation && a.Generation > 0 {
 		return nil
 	}
+	// Of the entries that changed, the PodProbeMarkers before and after are concerned.
 	was, is := entriesOf(b), entriesOf(a)
 	changed := sets.New[types.NamespacedName]()
 	for uid := range sets.KeySet(was).Union(sets.KeySet(is)) {
@@ -139,7 +150,8 @@ func changedProbes(before, after metav1.Object) (keys []types.NamespacedName) {
 	return changed.UnsortedList()
 }
 
-// entriesOf returns the entries of a NodePodProbe by the UID of their Pod.
+// entriesOf returns the entries of a NodePodProbe by the UID of their Pod. A nil NodePodProbe has none. The values point into
+// the object.
 func entriesOf(object *v1alpha1.NodePodProbe) map[string]*v1alpha1.PodProbe {
 	entries := map[string]*v1alpha1.PodProbe{}
 	if object == nil {

@@ -24,6 +24,7 @@ import (
 )
 
 const (
+	// finalizer keeps a PodProbeMarker until no NodePodProbe has its probes. Its name is part of the contract.
 	finalizer = pub.NodePodProbeCleanupFinalizer
 	// recheck is the delay before a PodProbeMarker is compared with its NodePodProbes again, if no event comes first.
 	recheck = 5 * time.Second
@@ -32,7 +33,8 @@ const (
 	settle = time.Second
 )
 
-// Reconcile sets the finalizer, and writes the status when the nodes show this generation.
+// Reconcile sets the finalizer, and writes the status when the nodes show this generation. The finalizer comes first, so that
+// nodes never have probes of a PodProbeMarker without it. A new generation never waits for the pace.
 func (r *Reconciler) Reconcile(ctx context.Context, marker *v1alpha1.PodProbeMarker) (reconcile.Result, error) {
 	if marker.DeletionTimestamp != nil {
 		return r.release(ctx, marker)
@@ -45,6 +47,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, marker *v1alpha1.PodProbeMar
 		return reconcile.Result{}, err
 	}
 	urgent := marker.Status.ObservedGeneration != marker.Generation
+	// The pace counts the Pods that are selected, because compare looks at each.
 	if wait := r.pace.PassIn(marker.UID, len(pods)); wait > 0 && !urgent {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
@@ -53,10 +56,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, marker *v1alpha1.PodProbeMar
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// matchedPods is written at once, and observedGeneration only when the nodes show the generation.
 	observed := marker.Generation
 	if pending {
 		observed = marker.Status.ObservedGeneration
 	}
+	// Only a change of the count alone waits. report writes nothing if nothing changed.
 	if wait := r.pace.ReportIn(marker.UID, len(pods), urgent); wait > 0 && matched != marker.Status.MatchedPods {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
@@ -70,13 +75,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, marker *v1alpha1.PodProbeMar
 	return reconcile.Result{}, nil
 }
 
-// compare counts the Pods that are probed. pending is true if a NodePodProbe does not show this generation yet. It also marks Pods
-// on virtual nodes.
+// compare counts the Pods that are probed. pending is true if a NodePodProbe does not show this generation yet. It also marks
+// Pods on virtual nodes, because a change of the PodProbeMarker is no event of the Pods. Errors of marks are joined, and do not
+// change the counts.
 func (r *Reconciler) compare(ctx context.Context, marker *v1alpha1.PodProbeMarker, pods []*corev1.Pod) (
 	matched int64, pending bool, err error,
 ) {
 	var errs []error
 	for _, pod := range pods {
+		// Pods that no agent probes do not count.
 		if !podprobe.OnNode(pod) {
 			continue
 		}
@@ -95,14 +102,15 @@ func (r *Reconciler) compare(ctx context.Context, marker *v1alpha1.PodProbeMarke
 	return matched, pending, errors.Join(errs...)
 }
 
-// shows reports whether the NodePodProbe of the Pod's node has the probes of this generation. A node without a NodePodProbe gets
-// them when it is created, and a node that has no room for them never gets them.
+// shows reports whether the NodePodProbe of the Pod's node has the probes of this generation. A node without a NodePodProbe
+// gets them when it is created, and a node that has no room for them never gets them. Neither may hold up the status.
 func (r *Reconciler) shows(marker *v1alpha1.PodProbeMarker, pod *corev1.Pod) bool {
 	item, found, _ := r.nodePodProbes.GetByKey(pod.Spec.NodeName) // The indexer cannot fail.
 	object, ok := item.(*v1alpha1.NodePodProbe)
 	if !found || !ok {
 		return true
 	}
+	// The entry of this marker alone, to compare it with its part of the stored entry.
 	wanted := podprobe.Entry(pod, []*v1alpha1.PodProbeMarker{marker})
 	var listed []v1alpha1.ContainerProbe
 	for i := range object.Spec.PodProbes {
@@ -113,6 +121,8 @@ func (r *Reconciler) shows(marker *v1alpha1.PodProbeMarker, pod *corev1.Pod) boo
 	return apiequality.Semantic.DeepEqual(wanted.Probes, listed) || podprobe.Full(object) && len(listed) < len(wanted.Probes)
 }
 
+// report writes the status. The observed generation never decreases: after a conflict, fresh can be newer. A PodProbeMarker
+// that was deleted is no error.
 func (r *Reconciler) report(ctx context.Context, marker *v1alpha1.PodProbeMarker, observed, matched int64) error {
 	stored, err := controller.UpdateStatus(ctx, r.kruise.AppsV1alpha1().PodProbeMarkers(marker.Namespace), marker,
 		func(fresh *v1alpha1.PodProbeMarker) error {
@@ -129,9 +139,11 @@ func (r *Reconciler) report(ctx context.Context, marker *v1alpha1.PodProbeMarker
 	return nil
 }
 
-// release removes the finalizer when no NodePodProbe has probes of the PodProbeMarker.
+// release removes the finalizer when no NodePodProbe has probes of the PodProbeMarker, and settle is over. Other finalizers
+// stay.
 func (r *Reconciler) release(ctx context.Context, marker *v1alpha1.PodProbeMarker) (reconcile.Result, error) {
 	index := slices.Index(marker.Finalizers, finalizer)
+	// Another controller may still hold the object by a finalizer of its own.
 	if index < 0 {
 		return reconcile.Result{}, nil
 	}
@@ -139,9 +151,11 @@ func (r *Reconciler) release(ctx context.Context, marker *v1alpha1.PodProbeMarke
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("list NodePodProbes: %w", err)
 	}
+	// The event of the NodePodProbe that loses its last probes usually comes first.
 	if len(names) > 0 {
 		return reconcile.Result{RequeueAfter: recheck}, nil
 	}
+	// Without an observed generation, no node ever had probes of it.
 	if wait := settle - r.clock.Since(marker.DeletionTimestamp.Time); wait > 0 && marker.Status.ObservedGeneration > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
@@ -149,6 +163,8 @@ func (r *Reconciler) release(ctx context.Context, marker *v1alpha1.PodProbeMarke
 	return reconcile.Result{}, r.setFinalizers(ctx, marker, slices.Delete(slices.Clone(marker.Finalizers), index, index+1))
 }
 
+// setFinalizers replaces the list of finalizers. The resource version makes the patch fail if another client has changed the
+// list since.
 func (r *Reconciler) setFinalizers(ctx context.Context, marker *v1alpha1.PodProbeMarker, finalizers []string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": marker.UID, "resourceVersion": marker.ResourceVersion, "finalizers": finalizers,

@@ -17,7 +17,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// virtual reports whether a Pod is on a virtual node, whose provider runs the probes.
+// virtual reports whether a Pod is on a virtual node, whose provider runs the probes. A Pod without a node, or on a node that
+// is not in the cache, is not.
 func (r *Reconciler) virtual(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || !podstate.Active(pod) {
 		return false
@@ -26,7 +27,8 @@ func (r *Reconciler) virtual(pod *corev1.Pod) bool {
 	return err == nil && podprobe.Virtual(node)
 }
 
-// markersOf returns the PodProbeMarkers of a Pod on a virtual node: those that it was created with, or else those that select it.
+// markersOf returns the PodProbeMarkers of a Pod on a virtual node: those that it was created with, or else those that select
+// it. The provider only knows the probes that the Pod was created with.
 func (r *Reconciler) markersOf(pod *corev1.Pod) (markers []*v1alpha1.PodProbeMarker) {
 	names, named := podprobe.Named(pod)
 	if !named {
@@ -40,7 +42,8 @@ func (r *Reconciler) markersOf(pod *corev1.Pod) (markers []*v1alpha1.PodProbeMar
 	return markers
 }
 
-// absent reconciles a Pod on a virtual node.
+// absent reconciles a Pod on a virtual node. The key of a deleted PodProbeMarker comes here too, and needs nothing. The Pod is
+// read again, because it may have changed since the event.
 func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	name, isPod := strings.CutPrefix(key.Name, podPrefix)
 	if !isPod {
@@ -59,7 +62,9 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 	return reconcile.Result{}, r.mark(ctx, pod.UID, pod, r.markersOf(pod))
 }
 
-// mark sets the labels and annotations that the conditions of a Pod call for. owner is whose pass this is, for the guard.
+// mark sets the labels and annotations that the conditions of a Pod call for. owner is whose pass this is, for the guard. The
+// UID of the Pod itself stands for the pass of a Pod, which the guard does not know: a write that is repeated there changes
+// nothing.
 func (r *Reconciler) mark(ctx context.Context, owner types.UID, pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) error {
 	change := podprobe.MarksOfConditions(pod, markers)
 	if change.Empty() {
@@ -70,6 +75,7 @@ func (r *Reconciler) mark(ctx context.Context, owner types.UID, pod *corev1.Pod,
 		return err
 	}
 	written, err := controller.PatchPodStatus(ctx, r.kube, pod, patch)
+	// A Pod that is gone needs no mark.
 	if err != nil || written == nil {
 		return err
 	}

@@ -21,7 +21,8 @@ import (
 // Name is the controller's name in logs and metrics.
 const Name = "podreadiness-controller"
 
-// Reconciler sets the first readiness condition of Pods.
+// Reconciler sets the first readiness condition of Pods. It has no guard: a second write of the same condition fails because of
+// its precondition.
 type Reconciler struct {
 	kube  kubernetes.Interface
 	clock clock.PassiveClock
@@ -35,7 +36,8 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
-// due reports whether the Pod lacks the condition and no other controller sets it.
+// due reports whether the Pod lacks the condition and no other controller sets it. The controllers of this project set it
+// together with the first conditions of their Pods, so a write here would only conflict with theirs.
 func due(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil || !readiness.Unset(pod) {
 		return false
@@ -44,7 +46,8 @@ func due(pod *corev1.Pod) bool {
 	return kind == nil || !kind.SetsReadiness
 }
 
-// Reconcile writes the condition only if the Pod is unchanged since it was read, because another party may have added a key.
+// Reconcile writes the condition only if the Pod is unchanged since it was read, because another party may have added a key:
+// True would then put the Pod into service against its will. A conflict is retried with the Pod that the cache shows then.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
 	after := pod.DeepCopy()
 	readiness.Begin(after, r.clock.Now())

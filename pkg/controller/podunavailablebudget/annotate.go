@@ -21,8 +21,10 @@ import (
 const width = 16
 
 // annotate writes the name of the budget on each Pod that it governs. It corrects Pods that name this budget but have another
-// one or none.
+// one or none. kube-apiserver calls the webhook for deletions and updates only for Pods with the annotation. For a deleted
+// budget, governed is nil, and only the Pods that still name it are corrected.
 func (r *Reconciler) annotate(ctx context.Context, key types.NamespacedName, governed []*corev1.Pod) error {
+	// wanted has each Pod once, by name: the Pods that this budget governs first, so the second list does not overrule them.
 	wanted := map[string]string{}
 	due := make([]*corev1.Pod, 0, len(governed))
 	add := func(pod *corev1.Pod, budget string) {
@@ -47,13 +49,15 @@ func (r *Reconciler) annotate(ctx context.Context, key types.NamespacedName, gov
 			if governing := r.governing(pod); governing != nil {
 				budget = governing.Name
 			}
+			// A terminating or finished Pod keeps what it has: nothing can disrupt it any more.
 			add(pod, budget)
 		}
 	}
 	return podcontrol.Parallel(len(due), width, func(i int) error { return r.annotatePod(ctx, due[i], wanted[due[i].Name]) })
 }
 
-// names reports whether both annotations of the Pod name the budget. If budget is empty, both annotations must be absent.
+// names reports whether both annotations of the Pod name the budget. If budget is empty, both annotations must be absent. Both
+// names of the annotation are kept, because clients of earlier releases read the older one.
 func names(pod *corev1.Pod, budget string) bool {
 	for _, key := range []string{pub.RelatedPubKey, pub.RelatedPubKeyNew} {
 		if value, found := pod.Annotations[key]; value != budget || found != (budget != "") {
@@ -63,7 +67,10 @@ func names(pod *corev1.Pod, budget string) bool {
 	return true
 }
 
+// annotatePod writes both annotations in one patch, or removes them if budget is empty. The UID in the patch protects a new Pod
+// of the same name. A Pod that was deleted or replaced is no error: the event of a new one causes another count.
 func (r *Reconciler) annotatePod(ctx context.Context, pod *corev1.Pod, budget string) error {
+	// A nil value becomes null in the patch, which removes the annotation.
 	var value any
 	if budget != "" {
 		value = budget
@@ -81,7 +88,9 @@ func (r *Reconciler) annotatePod(ctx context.Context, pod *corev1.Pod, budget st
 	return nil
 }
 
-// labelNamespace keeps the label on a namespace while the namespace has a budget.
+// labelNamespace keeps the label on a namespace while the namespace has a budget. kube-apiserver calls the webhook for
+// evictions only in namespaces with the label, because an eviction contains only the name of its Pod. A terminating namespace
+// is left alone.
 func (r *Reconciler) labelNamespace(ctx context.Context, name string) error {
 	namespace, err := r.namespaces.Get(name)
 	if apierrors.IsNotFound(err) || err == nil && namespace.DeletionTimestamp != nil {

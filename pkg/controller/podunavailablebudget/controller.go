@@ -19,24 +19,29 @@ import (
 // Name is the controller's name in logs, events and metrics.
 const Name = "podunavailablebudget-controller"
 
+// hintIndex finds Pods by the budget that their annotation names, and grantIndex finds budgets by the Pods that they have
+// grants for. The values of both are "namespace/name".
 const (
 	hintIndex  = "podBudget"
 	grantIndex = "budgetGrant"
 )
 
-// Reconciler counts budgets and labels namespaces.
+// Reconciler counts budgets and labels namespaces. Its fields are set before the controller starts. pacer and departed have
+// locks of their own.
 type Reconciler struct {
-	kube       kubernetes.Interface
-	kruise     versioned.Interface
+	kube   kubernetes.Interface
+	kruise versioned.Interface
+	// budgets and pods are the caches, with the indexes of this package and of disruption. selected finds Pods by a selector.
 	budgets    cache.Indexer
 	pods       cache.Indexer
 	selected   controller.SelectedPods
 	namespaces corelisters.NamespaceLister
-	workloads  *workloads
-	clock      clock.PassiveClock
-	recorder   record.EventRecorder
-	pacer      *pacer
-	departed   *departed
+	// workloads finds the replicas that budgets count from.
+	workloads *workloads
+	clock     clock.PassiveClock
+	recorder  record.EventRecorder
+	pacer     *pacer
+	departed  *departed
 }
 
 // New returns the controller. It adds indexes to the informers, so it must be called before they start. It returns an error if
@@ -46,6 +51,7 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the Reconciler, and adds its indexes and watches to the informers.
 func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavailableBudget]) {
 	core, budgets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets()
 	r := &Reconciler{
@@ -53,6 +59,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavai
 		clock: deps.Clock, recorder: deps.Recorder(Name), pacer: newPacer(pace), departed: newDeparted(),
 	}
 	c := controller.For(deps, Name, budgets, r.Reconcile)
+	// The keys of namespaces have no name, so no budget is found for them either.
 	c.Absent(r.absent)
 	for name, values := range disruption.Indexers() {
 		r.budgets = c.Index(budgets, name, values)
@@ -62,6 +69,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavai
 	r.pods = c.Index(core.Pods(), hintIndex, podBudget)
 	c.IndexByOwner(core.Pods())
 	c.Watch(budgets, itsNamespace)
+	// The filter drops updates: Pods move between budgets only when one of them is created or deleted.
 	c.Watch(budgets, r.rivals, func(metav1.Object, metav1.Object) bool { return false })
 	c.WatchChanges(budgets, r.movedGrants)
 	c.Watch(core.Pods(), r.governingPod, worthACount)
@@ -75,6 +83,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavai
 	return r, c
 }
 
+// podBudget is the index function of hintIndex.
 func podBudget(obj any) ([]string, error) {
 	if pod, ok := obj.(*corev1.Pod); ok {
 		if name := disruption.Hinted(pod.Annotations); name != "" {

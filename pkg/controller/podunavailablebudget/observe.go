@@ -18,14 +18,16 @@ import (
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
-// observation is the input for counting a budget.
+// observation is the input for counting a budget, and what the controller needs beside it.
 type observation struct {
 	disruption.Observation
-	// unseen is true if changes of the replicas cause no event.
+	// unseen is true if changes of the replicas cause no event, because the kind is not watched. They are then read again after
+	// unseenPeriod.
 	unseen bool
 }
 
-// observe reads the caches. The budget must have been read before.
+// observe reads the caches. The budget must have been read before: otherwise a grant that was recorded and ended in between
+// would be missed. server is shared by all attempts of one count, so that it does not read each Pod again.
 func (r *Reconciler) observe(
 	ctx context.Context, budget *v1beta1.PodUnavailableBudget, server *disruption.Server,
 ) (*observation, error) {
@@ -41,7 +43,8 @@ func (r *Reconciler) observe(
 	return seen, err
 }
 
-// observeTarget reads the Pods and replicas of the budget's target.
+// observeTarget reads the Pods and replicas of the budget's target. If the target does not exist, the budget has no Pods, which
+// is no error.
 func (r *Reconciler) observeTarget(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation) error {
 	target, _ := disruption.TargetOf(budget)
 	version := schema.FromAPIVersionAndKind(budget.Spec.TargetRef.APIVersion, target.Kind).Version
@@ -62,7 +65,9 @@ func (r *Reconciler) observeTarget(ctx context.Context, budget *v1beta1.PodUnava
 	return nil
 }
 
-// podsOf returns the Pods that a workload owns. If it owns none, podsOf returns the Pods that its scale subresource selects.
+// podsOf returns the Pods that a workload owns. If it owns none, podsOf returns the Pods that its scale subresource selects: a
+// custom kind can manage its Pods through other objects. An invalid selector of the scale subresource is an error that the user
+// sees as an event.
 func (r *Reconciler) podsOf(namespace string, kind schema.GroupKind, found *size) ([]*corev1.Pod, error) {
 	pods, err := r.ownedPods(kind, found.uid)
 	if err != nil || len(pods) > 0 || found.selector == "" {
@@ -75,9 +80,11 @@ func (r *Reconciler) podsOf(namespace string, kind schema.GroupKind, found *size
 	return r.selected(namespace, selectorindex.Parse(parsed))
 }
 
-// ownedPods returns the Pods of a workload. For a Deployment, these are the Pods of all its ReplicaSets.
+// ownedPods returns the Pods of a workload. For a Deployment, these are the Pods of all its ReplicaSets. Those of a ReplicaSet
+// that is being deleted do not count: the garbage collector will delete them.
 func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.Pod, error) {
 	known := kinds.Of(kind)
+	// The Pods of most kinds, also of custom ones, name the workload as their controller.
 	if known == nil || known.Through == nil {
 		return controller.ByOwner[*corev1.Pod](r.pods, uid)
 	}
@@ -99,13 +106,16 @@ func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.
 	return all, nil
 }
 
-// observeSelected reads the Pods that match the selector, and the replicas of every workload that controls one of them.
+// observeSelected reads the Pods that match the selector, and the replicas of every workload that controls one of them. Pods
+// without a controller count as Pods, but add no replicas.
 func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation) error {
 	pods, err := r.selected(budget.Namespace, selectorindex.Parse(budget.Spec.Selector))
 	if err != nil {
 		return err
 	}
 	seen.Pods = r.governed(budget, pods)
+	// having is the number of Pods of each workload. versions are the API versions in their references, which an uncached kind
+	// is read with.
 	having, versions := map[disruption.Workload]int32{}, map[disruption.Workload]string{}
 	for _, pod := range seen.Pods {
 		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
@@ -121,6 +131,7 @@ func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUna
 		}
 		seen.unseen = seen.unseen || r.workloads.cached[workload.GroupKind] == nil
 		switch {
+		// The Pods of a deleted workload are no longer wanted.
 		case found == nil:
 		case found.uncounted:
 			seen.Replicas += pods
@@ -131,8 +142,11 @@ func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUna
 	return nil
 }
 
-// topOf returns the workload whose replicas count for a Pod: the Deployment of its ReplicaSet, else its controller.
+// topOf returns the workload whose replicas count for a Pod: the Deployment of its ReplicaSet, else its controller. With the
+// replicas of the ReplicaSets, the total would be wrong during an update of the Deployment. The version is empty for a
+// Deployment, because its kind is cached.
 func (r *Reconciler) topOf(pod *corev1.Pod, ref *metav1.OwnerReference) (workload disruption.Workload, version string) {
+	// The caller has checked that the Pod has a controller, so the chain is not empty.
 	chain := r.workloads.above(pod)
 	if len(chain) > 1 {
 		if above := kinds.Of(chain[1].GroupKind); above != nil && above.Through != nil && *above.Through == chain[0].GroupKind {
@@ -142,12 +156,15 @@ func (r *Reconciler) topOf(pod *corev1.Pod, ref *metav1.OwnerReference) (workloa
 	return chain[0], schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Version
 }
 
-// governed returns the active Pods that this budget governs.
+// governed returns the active Pods that this budget governs. Each Pod has exactly one budget, so a Pod that two budgets match
+// counts for one of them.
 func (r *Reconciler) governed(budget *v1beta1.PodUnavailableBudget, pods []*corev1.Pod) (ours []*corev1.Pod) {
 	for _, pod := range pods {
 		if !podstate.Active(pod) {
 			continue
 		}
+		// A Pod that its workload selects only by its scale subresource has no budget by target or by selector. It belongs to
+		// this budget if no other budget has claimed it first.
 		governing := r.governing(pod)
 		if governing == nil && disruption.FoundByScale(budget) && r.free(budget, pod) || governing != nil && governing.Name == budget.Name {
 			ours = append(ours, pod)
@@ -156,7 +173,8 @@ func (r *Reconciler) governed(budget *v1beta1.PodUnavailableBudget, pods []*core
 	return ours
 }
 
-// free reports whether a Pod that no budget governs directly is not claimed through another budget's scale subresource.
+// free reports whether a Pod that no budget governs directly is not claimed through another budget's scale subresource. The
+// annotation is the claim, so two such budgets do not take a Pod from each other in turn.
 func (r *Reconciler) free(budget *v1beta1.PodUnavailableBudget, pod *corev1.Pod) bool {
 	hint := disruption.Hinted(pod.Annotations)
 	if hint == "" || hint == budget.Name {
@@ -167,6 +185,7 @@ func (r *Reconciler) free(budget *v1beta1.PodUnavailableBudget, pod *corev1.Pod)
 	return err == nil && (!found || !ok || !disruption.FoundByScale(other))
 }
 
+// governing returns the budget that governs a Pod by its target or by its selector, or nil.
 func (r *Reconciler) governing(pod *corev1.Pod) *v1beta1.PodUnavailableBudget {
 	budget, err := disruption.Governing(r.budgets, pod.Namespace, pod.Labels, r.workloads.above(pod))
 	if err != nil {
@@ -175,7 +194,8 @@ func (r *Reconciler) governing(pod *corev1.Pod) *v1beta1.PodUnavailableBudget {
 	return budget
 }
 
-// claimed returns the Pods that a budget would govern if there were no other budgets.
+// claimed returns the Pods that a budget would govern if there were no other budgets. It finds only targets in the caches,
+// because it runs in an event handler.
 func (r *Reconciler) claimed(budget *v1beta1.PodUnavailableBudget) []*corev1.Pod {
 	if budget.Spec.Selector != nil {
 		pods, err := r.selected(budget.Namespace, selectorindex.Parse(budget.Spec.Selector))
@@ -196,6 +216,7 @@ func (r *Reconciler) claimed(budget *v1beta1.PodUnavailableBudget) []*corev1.Pod
 	return pods
 }
 
+// cachedPod returns a function that returns a Pod of the namespace from the cache, or nil.
 func (r *Reconciler) cachedPod(namespace string) func(string) *corev1.Pod {
 	return func(name string) *corev1.Pod {
 		item, found, err := r.pods.GetByKey(namespace + "/" + name)
@@ -207,6 +228,8 @@ func (r *Reconciler) cachedPod(namespace string) func(string) *corev1.Pod {
 	}
 }
 
+// livePod returns a function that reads the metadata of a Pod from the API server. It returns nil without an error if there is
+// no such Pod.
 func (r *Reconciler) livePod(ctx context.Context, namespace string) func(string) (*metav1.ObjectMeta, error) {
 	return func(name string) (*metav1.ObjectMeta, error) {
 		pod, err := r.kube.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})

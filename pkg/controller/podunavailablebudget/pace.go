@@ -8,14 +8,16 @@ import (
 )
 
 // pace is the minimum time between two counts of a budget. If many Pods change, one count covers all changes since the last
-// count.
+// count. docs/architecture/budgets.md promises this limit.
 const pace = 100 * time.Millisecond
 
 // pacer records when budgets were counted.
 type pacer struct {
+	// every is the minimum time between two counts. It is not changed.
 	every time.Duration
-	lock  sync.Mutex
-	last  map[types.NamespacedName]time.Time
+	// lock guards last.
+	lock sync.Mutex
+	last map[types.NamespacedName]time.Time
 }
 
 func newPacer(every time.Duration) *pacer {

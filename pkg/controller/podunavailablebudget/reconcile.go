@@ -18,11 +18,11 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// unseenPeriod is how often a workload without events is read.
+// unseenPeriod is how often a workload without events is read. docs/architecture/budgets.md tells users this time.
 const unseenPeriod = 15 * time.Second
 
 // absent handles keys without a budget. A key without a name stands for a namespace to label. Any other key is a deleted budget
-// to clean up after.
+// to clean up after: its Pods get the name of the budget that governs them now, or lose the annotation.
 func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	if key.Name == "" {
 		return reconcile.Result{}, r.labelNamespace(ctx, key.Namespace)
@@ -31,9 +31,11 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 	return reconcile.Result{}, r.annotate(ctx, key, nil)
 }
 
-// Reconcile counts one budget.
+// Reconcile counts one budget and then annotates its Pods. The status is written first, because admission reads it, and refuses
+// while the budget is not counted. Without an event, the next count is due when a grant expires, or after unseenPeriod.
 func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (reconcile.Result, error) {
 	key := types.NamespacedName{Namespace: budget.Namespace, Name: budget.Name}
+	// The changes until then are part of the next count, so nothing is lost.
 	if early := r.pacer.wait(key, r.clock.Now()); early > 0 {
 		return reconcile.Result{RequeueAfter: early, KeepFailures: true}, nil
 	}
@@ -41,18 +43,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailab
 	if err != nil {
 		return r.notCounted(budget, err)
 	}
+	// The budget was deleted. absent cleans up after it.
 	if seen == nil {
 		return reconcile.Result{}, nil
 	}
+	// A standing grant may ask for an earlier count.
 	if seen.unseen && (recheck == 0 || recheck > unseenPeriod) {
 		recheck = unseenPeriod
 	}
 	return reconcile.Result{RequeueAfter: recheck}, r.annotate(ctx, key, seen.Pods)
 }
 
-// count computes the budget's status and writes it if the budget is unchanged since it was read. It returns nil for a deleted
-// budget.
+// count computes the budget's status and writes it if the budget is unchanged since it was read. After a conflict, UpdateStatus
+// calls the function again with the stored budget, and everything is observed again. count returns nil for a deleted budget,
+// and the delay until the next count is due without an event.
 func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (*observation, time.Duration, error) {
+	// It keeps what was read from the API server for all attempts of this count.
 	server := disruption.NewServer(r.livePod(ctx, budget.Namespace))
 	var seen *observation
 	var count *disruption.Count
@@ -65,6 +71,7 @@ func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBu
 			if count, err = disruption.Recount(r.carryOver(fresh, seen.Pods), &seen.Observation); err != nil {
 				return err
 			}
+			// carryOver may have returned a copy, so the result is compared with fresh.
 			changed = !apiequality.Semantic.DeepEqual(fresh.Status, count.Status)
 			fresh.Status = count.Status
 			return nil
@@ -78,7 +85,8 @@ func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBu
 	return seen, count.Recheck, nil
 }
 
-// tell logs a new count and sends its events.
+// tell logs a new count and sends its events. It is called only after the write, so the events are not repeated for each
+// attempt.
 func (r *Reconciler) tell(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation, count *disruption.Count) {
 	klog.FromContext(ctx).V(2).Info("Counted", "total", count.Status.TotalReplicas, "desired", count.Status.DesiredAvailable,
 		"current", count.Status.CurrentAvailable, "allowed", count.Status.UnavailableAllowed)
@@ -91,8 +99,9 @@ func (r *Reconciler) tell(ctx context.Context, budget *v1beta1.PodUnavailableBud
 	}
 }
 
-// notCounted reports why a budget cannot be counted. The last count stays. A failure that needs a user's action is retried every
-// unseenPeriod: the missing kind may be installed, or the missing permission granted.
+// notCounted reports why a budget cannot be counted. The last count stays, so admission continues with it. A failure that needs
+// a user's action is retried every unseenPeriod: the missing kind may be installed, or the missing permission granted. Failures
+// that pass by themselves are retried soon, without an event.
 func (r *Reconciler) notCounted(budget *v1beta1.PodUnavailableBudget, err error) (reconcile.Result, error) {
 	var remedy string
 	switch {

@@ -21,21 +21,25 @@ func itsNamespace(obj metav1.Object) []types.NamespacedName {
 	return []types.NamespacedName{{Namespace: obj.GetNamespace()}}
 }
 
+// namespaceItself returns the same key for a namespace.
 func namespaceItself(obj metav1.Object) []types.NamespacedName {
 	return []types.NamespacedName{{Namespace: obj.GetName()}}
 }
 
+// labelChanged limits the watch of namespaces to the label that this controller writes. If another client removes it, it is
+// written again.
 func labelChanged(before, after metav1.Object) bool {
 	return before.GetLabels()[pub.BudgetNamespaceKey] != after.GetLabels()[pub.BudgetNamespaceKey]
 }
 
 // rivals returns the other budgets that also match the Pods of a budget. When the budget is created or deleted, Pods move
-// between it and them.
+// between it and them, so each of them is counted again.
 func (r *Reconciler) rivals(obj metav1.Object) (keys []types.NamespacedName) {
 	budget, ok := obj.(*v1beta1.PodUnavailableBudget)
 	if !ok {
 		return nil
 	}
+	// The same key may come several times; the queue holds it once.
 	for _, pod := range r.claimed(budget) {
 		matching, err := disruption.Matching(r.budgets, pod.Namespace, pod.Labels, r.workloads.above(pod))
 		if err != nil {
@@ -50,12 +54,14 @@ func (r *Reconciler) rivals(obj metav1.Object) (keys []types.NamespacedName) {
 	return keys
 }
 
-// governingPod returns the budget that governs a Pod, unless the Pod already names it, and the budget that the Pod names.
+// governingPod returns the budget that governs a Pod, unless the Pod already names it, and the budget that the Pod names. If
+// they differ, both are counted: one gains the Pod and one loses it.
 func (r *Reconciler) governingPod(obj metav1.Object) (keys []types.NamespacedName) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return nil
 	}
+	// The hint can name a budget that does not exist any more. absent then corrects the Pod.
 	hint := disruption.Hinted(pod.Annotations)
 	if budget := r.governing(pod); budget != nil && budget.Name != hint {
 		keys = append(keys, types.NamespacedName{Namespace: pod.Namespace, Name: budget.Name})
@@ -66,7 +72,8 @@ func (r *Reconciler) governingPod(obj metav1.Object) (keys []types.NamespacedNam
 	return keys
 }
 
-// governingWorkload returns the budget that targets the workload or selects the Pods of its template.
+// governingWorkload returns the budget that targets the workload or selects the Pods of its template. It does not read the Pods
+// of the workload: they cause events of their own, and the replicas are the only thing that the workload adds.
 func (r *Reconciler) governingWorkload(obj metav1.Object) []types.NamespacedName {
 	workload, template, known := identify(obj)
 	if !known {

@@ -19,20 +19,25 @@ import (
 	"kruise.io/kruise/pkg/workloadclient"
 )
 
-// workloads finds the workloads that budgets count from. It reads caches if the kind is watched, else the API server.
+// workloads finds the workloads that budgets count from. It reads caches if the kind is watched, else the API server. Its
+// fields are not changed after newWorkloads.
 type workloads struct {
+	// informers and cached have the watched kinds that own Pods, directly or through another kind.
 	informers map[schema.GroupKind]controller.Informer
 	cached    map[schema.GroupKind]cache.Indexer
-	clients   workloadclient.Clients
-	dynamic   dynamic.Interface
-	mapper    meta.RESTMapper
+	// clients reads kinds of the table, and dynamic and mapper read the scale subresource of all others.
+	clients workloadclient.Clients
+	dynamic dynamic.Interface
+	mapper  meta.RESTMapper
 }
 
+// newWorkloads asks for the informers of all kinds with Pods, so the controller waits for their caches.
 func newWorkloads(deps controller.Deps) *workloads {
 	w := &workloads{
 		informers: controller.Workloads(deps, (*kinds.Kind).HasPods), cached: map[schema.GroupKind]cache.Indexer{},
 		clients: workloadclient.Clients{Kube: deps.Kube, Kruise: deps.Kruise}, dynamic: deps.Dynamic, mapper: deps.Mapper,
 	}
+	// The informers belong to the program, so their caches are shared with other controllers.
 	for kind, informer := range w.informers {
 		w.cached[kind] = informer.Informer().GetIndexer()
 	}
@@ -44,7 +49,8 @@ func through(kind schema.GroupKind) bool {
 	return len(kinds.Names(func(above *kinds.Kind) bool { return above.Through != nil && *above.Through == kind })) > 0
 }
 
-// identify returns the workload for a watched object, and the labels of its Pods.
+// identify returns the workload for a watched object, and the labels of its Pods. known is false if the object is not of a kind
+// of the table. template is nil if the kind has no Pod template.
 func identify(obj metav1.Object) (workload disruption.Workload, template map[string]string, known bool) {
 	kind := kinds.OfObject(obj)
 	object, ok := obj.(kinds.Object)
@@ -57,7 +63,8 @@ func identify(obj metav1.Object) (workload disruption.Workload, template map[str
 	return disruption.Workload{GroupKind: kind.GroupKind, Name: obj.GetName()}, template, true
 }
 
-// replicasOf returns the wanted number of Pods, or nil if every existing Pod counts as wanted.
+// replicasOf returns the wanted number of Pods, or nil if every existing Pod counts as wanted. A Job, for example, has no
+// replicas.
 func replicasOf(obj any) *int32 {
 	kind := kinds.OfObject(obj)
 	object, ok := obj.(kinds.Object)
@@ -67,7 +74,9 @@ func replicasOf(obj any) *int32 {
 	return kind.Replicas(object)
 }
 
-// above returns the controller of a Pod, followed by the controller of that controller, if the caches have it.
+// above returns the controller of a Pod, followed by the controller of that controller, if the caches have it. It returns nil
+// for a Pod without a controller. The UID is compared because a new object can have the name of the old one, with another
+// controller.
 func (w *workloads) above(pod *corev1.Pod) []disruption.Workload {
 	ref := metav1.GetControllerOfNoCopy(pod)
 	if ref == nil {
@@ -99,6 +108,7 @@ func (w *workloads) lookUp(kind schema.GroupKind, namespace, name string) metav1
 
 // size is what a budget counts from, for one workload.
 type size struct {
+	// uid finds the Pods that the workload owns. replicas is the number that it wants.
 	uid      types.UID
 	replicas int32
 	// uncounted is true if the workload has no number of replicas. Every existing Pod then counts as wanted.
@@ -107,7 +117,7 @@ type size struct {
 	selector string
 }
 
-// find returns the size of a workload, or nil if the workload is deleted or being deleted.
+// find returns the size of a workload, or nil if the workload is deleted or being deleted. Kinds in the cache cost no request.
 func (w *workloads) find(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
 	if _, cached := w.cached[workload.GroupKind]; cached {
 		object := w.lookUp(workload.GroupKind, namespace, workload.Name)

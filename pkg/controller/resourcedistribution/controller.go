@@ -38,21 +38,25 @@ const (
 	conflictPeriod, conflictRest = 5 * time.Minute, 10 * time.Second
 )
 
+// kind is what owner references name. secrets and configMaps are what the guard waits for.
 var (
 	kind       = v1beta1.SchemeGroupVersion.WithKind("ResourceDistribution")
 	secrets    = corev1.SchemeGroupVersion.WithResource("secrets")
 	configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
 )
 
-// Reconciler reconciles ResourceDistributions.
+// Reconciler reconciles ResourceDistributions. Its fields are set before the controller starts. conflicts has a lock of its
+// own.
 type Reconciler struct {
+	// client writes statuses, and distributions and namespaces are caches.
 	client        kruise.ResourceDistributionInterface
 	distributions listers.ResourceDistributionLister
 	namespaces    corelisters.NamespaceLister
-	secrets       *copies[*corev1.Secret]
-	configMaps    *copies[*corev1.ConfigMap]
-	clock         clock.PassiveClock
-	conflicts     conflicts
+	// There is one value for each kind that can be distributed.
+	secrets    *copies[*corev1.Secret]
+	configMaps *copies[*corev1.ConfigMap]
+	clock      clock.PassiveClock
+	conflicts  conflicts
 }
 
 // New returns the controller. It adds indexes to informers, so it must be called before they start. It returns an error if an informer
@@ -62,18 +66,22 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the Reconciler, and adds its indexes and watches to the informers.
 func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ResourceDistribution]) {
 	ours, namespaces := deps.KruiseInformers.Apps().V1beta1().ResourceDistributions(), deps.KubeInformers.Core().V1().Namespaces()
+	// These informers watch only objects with the label of copies, and keep of them only what reduce returns.
 	copied := deps.KubeInformers.Selected(pub.DistributedCopyKey, reduce).Core().V1()
 	r := &Reconciler{
 		client: deps.Kruise.AppsV1beta1().ResourceDistributions(), distributions: ours.Lister(), namespaces: namespaces.Lister(),
 		clock: deps.Clock, conflicts: conflicts{known: map[types.UID]*known{}},
 	}
 	c := controller.For(deps, Name, ours, r.Reconcile)
+	// A copy that another client changes or deletes starts a pass of its owner.
 	for _, informer := range []controller.Informer{copied.Secrets(), copied.ConfigMaps()} {
 		c.IndexByOwner(informer)
 		c.Watch(informer, owner)
 	}
+	// The guard stops a pass until the caches show the copies that the last pass wrote.
 	c.Guards(secrets, copied.Secrets())
 	c.Guards(configMaps, copied.ConfigMaps())
 	r.secrets = &copies[*corev1.Secret]{
@@ -89,7 +97,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ResourceD
 	return r, c
 }
 
-// owner returns the ResourceDistribution of a copy. It has no namespace.
+// owner returns the ResourceDistribution of a copy. It has no namespace, although the copy has one.
 func owner(object metav1.Object) (keys []types.NamespacedName) {
 	for _, key := range controller.OwnerOf(kind.GroupKind())(object) {
 		keys = append(keys, types.NamespacedName{Name: key.Name})
@@ -97,13 +105,15 @@ func owner(object metav1.Object) (keys []types.NamespacedName) {
 	return keys
 }
 
-// namespaceChanged returns the ResourceDistributions for which a namespace needs something else than before.
+// namespaceChanged returns the ResourceDistributions for which a namespace needs something else than before. before is nil for
+// a new namespace, and after is nil for a deleted one. It compares the needs, so a label that no selector reads causes no pass.
 func (r *Reconciler) namespaceChanged(before, after metav1.Object) (keys []types.NamespacedName) {
 	b, _ := before.(*corev1.Namespace)
 	a, _ := after.(*corev1.Namespace)
 	if a != nil && b != nil && terminating(a) == terminating(b) && labels.Equals(a.Labels, b.Labels) {
 		return nil
 	}
+	// One of the two is not nil.
 	name := ""
 	for _, namespace := range []*corev1.Namespace{a, b} {
 		if namespace != nil {
@@ -119,8 +129,9 @@ func (r *Reconciler) namespaceChanged(before, after metav1.Object) (keys []types
 	return keys
 }
 
-// Reconcile makes the copies right in all target namespaces, deletes the others, and writes the status. The garbage collector deletes
-// the copies of a deleted ResourceDistribution.
+// Reconcile makes the copies right in all target namespaces, deletes the others, and writes the status. The garbage collector
+// deletes the copies of a deleted ResourceDistribution. A resource that cannot be decoded or is of another kind is no error:
+// only a change of the spec helps, and validation refuses such objects.
 func (r *Reconciler) Reconcile(ctx context.Context, d *v1beta1.ResourceDistribution) (reconcile.Result, error) {
 	if d.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
@@ -150,7 +161,8 @@ type task struct {
 	unwanted bool
 }
 
-// distribute runs one pass over the copies of a ResourceDistribution.
+// distribute runs one pass over the copies of a ResourceDistribution. A failure in one namespace does not stop the others (case
+// 15). The error contains all failures that a retry may cure.
 func distribute[T controller.Object](
 	ctx context.Context, r *Reconciler, c *copies[T], d *v1beta1.ResourceDistribution,
 ) (reconcile.Result, error) {
@@ -173,11 +185,15 @@ func distribute[T controller.Object](
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// A failure to read the cache is the only error here.
 	tasks, err := c.tasks(d, template, *digest, copied)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// Each task writes its own element, so no lock is needed.
 	outcomes := make([]outcome, len(tasks), len(tasks)+missing.Len())
+	// It starts with one write. The function never fails, so SlowStart only limits how fast the number of concurrent writes
+	// grows.
 	_ = podcontrol.SlowStart(len(tasks), width, func(begin, end int) error {
 		_ = podcontrol.Parallel(end-begin, width, func(i int) error {
 			outcomes[begin+i] = run(ctx, r, c, d, template, *digest, tasks[begin+i])
@@ -192,6 +208,7 @@ func distribute[T controller.Object](
 }
 
 // tasks returns what is to be done, first in the namespaces that need a copy, then in those that have one without need.
+// Namespaces whose copy is right have no task. A copy with another name than the resource has now is deleted too.
 func (c *copies[T]) tasks(
 	d *v1beta1.ResourceDistribution, template T, digest [sha256.Size]byte, copied sets.Set[string],
 ) (tasks []task, err error) {
@@ -199,6 +216,7 @@ func (c *copies[T]) tasks(
 	if err != nil {
 		return nil, err
 	}
+	// The copies in the cache by namespace, as far as they are wanted.
 	live := map[string]*seen{}
 	var unwanted []task
 	for _, copy := range owned {
@@ -216,7 +234,8 @@ func (c *copies[T]) tasks(
 	return append(tasks, unwanted...), nil
 }
 
-// run does what a namespace needs.
+// run does what a namespace needs. A namespace without a copy may have an object of others in its place. This conflict is not
+// looked at again for conflictRest.
 func run[T controller.Object](
 	ctx context.Context, r *Reconciler, c *copies[T], d *v1beta1.ResourceDistribution, template T, digest [sha256.Size]byte, todo task,
 ) outcome {
@@ -236,7 +255,8 @@ func run[T controller.Object](
 	return result
 }
 
-// report writes the status. It returns the failures that are worth a retry.
+// report writes the status. It returns the failures that are worth a retry. If the ResourceDistribution was deleted, the status
+// is not written, and this is no error.
 func (r *Reconciler) report(
 	ctx context.Context, d *v1beta1.ResourceDistribution, desired int, outcomes []outcome,
 ) (result reconcile.Result, err error) {
@@ -248,6 +268,7 @@ func (r *Reconciler) report(
 	for _, o := range outcomes {
 		switch {
 		case o.failure == nil || o.condition == v1beta1.ResourceDistributionNamespaceNotExists: // The namespace's next change is an event.
+		// No event tells when the object of others is gone.
 		case o.condition == v1beta1.ResourceDistributionConflictOccurred:
 			result.RequeueAfter = conflictPeriod
 		default:
@@ -257,24 +278,27 @@ func (r *Reconciler) report(
 	return result, err
 }
 
-// conflicts remembers for a short time which objects of others are in the way.
+// conflicts keeps for a short time which objects of others are in the way. It is only a cache: after a restart, each conflict
+// costs one more request.
 type conflicts struct {
+	// lock guards known, also the maps in it.
 	lock  sync.Mutex
 	known map[types.UID]*known
 }
 
-// known are the conflicts of one generation of a ResourceDistribution.
+// known are the conflicts of one generation of a ResourceDistribution, by namespace. A change of the spec makes them invalid.
 type known struct {
 	generation int64
 	namespaces map[string]conflict
 }
 
+// conflict is a failure and when it was seen.
 type conflict struct {
 	*failure
 	at time.Time
 }
 
-// recent returns the conflict in a namespace if it was just looked at.
+// recent returns the conflict in a namespace if it was looked at within conflictRest, or nil.
 func (c *conflicts) recent(d *v1beta1.ResourceDistribution, namespace string, now time.Time) *failure {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -288,7 +312,7 @@ func (c *conflicts) recent(d *v1beta1.ResourceDistribution, namespace string, no
 	return nil
 }
 
-// note records the result of a look.
+// note records the result of a look. failed may be nil, or another failure than a conflict; both end a known conflict.
 func (c *conflicts) note(d *v1beta1.ResourceDistribution, namespace string, failed *failure, now time.Time) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -302,6 +326,7 @@ func (c *conflicts) note(d *v1beta1.ResourceDistribution, namespace string, fail
 	}
 }
 
+// forget drops the conflicts of a deleted ResourceDistribution.
 func (c *conflicts) forget(uid types.UID) {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -31,8 +31,10 @@ type client[T controller.Object] interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// copies reads and writes the copies of one kind.
+// copies reads and writes the copies of one kind. Its fields are set by build and only read afterwards.
 type copies[T controller.Object] struct {
+	// resource is what guard waits for, client writes in a namespace, and cached is the cache, which contains values of type
+	// seen.
 	resource schema.GroupResource
 	client   func(namespace string) client[T]
 	cached   cache.Indexer
@@ -41,13 +43,14 @@ type copies[T controller.Object] struct {
 	decode func(raw []byte) (T, error)
 }
 
-// seen is a copy in the cache.
+// seen is a copy in the cache. It has the metadata and a digest of the content, because the content of Secrets would use most
+// of the memory, and nothing but a comparison needs it.
 type seen struct {
 	metav1.PartialObjectMetadata
 	digest [sha256.Size]byte
 }
 
-// reduce is the transform of the caches of copies.
+// reduce is the transform of the caches of copies. An informer can call it twice for one object.
 func reduce(obj any) (any, error) {
 	digest, err := digestOf(obj)
 	if err != nil {
@@ -63,11 +66,13 @@ func reduce(obj any) (any, error) {
 	case *corev1.ConfigMap:
 		s.ObjectMeta = typed.ObjectMeta
 	}
+	// They change with each write of any client, and nothing reads them.
 	s.ManagedFields = nil
 	return s, nil
 }
 
-// digestOf returns a digest of everything in a Secret or a ConfigMap except its metadata, or nil for another object.
+// digestOf returns a digest of everything in a Secret or a ConfigMap except its metadata, or nil for another object. Empty maps
+// count as nil maps, because a server stores both in the same form.
 func digestOf(obj any) (*[sha256.Size]byte, error) {
 	var content []any
 	switch typed := obj.(type) {
@@ -87,6 +92,7 @@ func digestOf(obj any) (*[sha256.Size]byte, error) {
 	default:
 		return nil, nil
 	}
+	// JSON sorts the keys of maps, so equal content has equal digests.
 	encoded, err := json.Marshal(content)
 	if err != nil {
 		return nil, fmt.Errorf("encode the content of a copy: %w", err)
@@ -95,6 +101,8 @@ func digestOf(obj any) (*[sha256.Size]byte, error) {
 	return &digest, nil
 }
 
+// decodeSecret returns a Secret as a server stores it: with a type, and with stringData moved to data. So a copy with
+// stringData is not written again at each pass (case 14 of docs/contract/resourcedistribution.md).
 func decodeSecret(raw []byte) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	if err := json.Unmarshal(raw, secret); err != nil {
@@ -113,21 +121,26 @@ func decodeSecret(raw []byte) (*corev1.Secret, error) {
 	return secret, nil
 }
 
+// decodeConfigMap returns a ConfigMap. A server stores it as it is written.
 func decodeConfigMap(raw []byte) (*corev1.ConfigMap, error) {
 	configMap := &corev1.ConfigMap{}
 	return configMap, json.Unmarshal(raw, configMap)
 }
 
-// template returns the copy of a ResourceDistribution, without a namespace.
+// template returns the copy of a ResourceDistribution, without a namespace. Of the metadata of the resource it keeps the name,
+// labels, annotations, owner references and finalizers. It adds the label by which copies are watched, the annotations with the
+// origin and the hash, and the owner. It returns an error if the resource cannot be decoded.
 func (c *copies[T]) template(d *v1beta1.ResourceDistribution) (T, error) {
 	object, err := c.decode(d.Spec.Resource.Raw)
 	if err != nil {
 		return object, fmt.Errorf("decode spec.resource: %w", err)
 	}
+	// Everything else in the metadata belongs to the server.
 	kept := metav1.ObjectMeta{
 		Name: object.GetName(), Labels: maps.Clone(object.GetLabels()), Annotations: maps.Clone(object.GetAnnotations()),
 		OwnerReferences: object.GetOwnerReferences(), Finalizers: object.GetFinalizers(),
 	}
+	// The hash is of the bytes of spec.resource, as a GET returns them (case 20), not of the digest of the cache.
 	sum := sha256.Sum256(d.Spec.Resource.Raw)
 	metav1.SetMetaDataLabel(&kept, pub.DistributedCopyKey, "true")
 	metav1.SetMetaDataAnnotation(&kept, pub.ResourceDistributedFromKey, d.Name)
@@ -137,7 +150,8 @@ func (c *copies[T]) template(d *v1beta1.ResourceDistribution) (T, error) {
 	return object, nil
 }
 
-// overwrite replaces all metadata of an object.
+// overwrite replaces all metadata of an object. It works through the interface, because the fields of a type parameter cannot
+// be set.
 func overwrite(object, with metav1.Object) {
 	object.SetName(with.GetName())
 	object.SetNamespace(with.GetNamespace())
@@ -155,7 +169,8 @@ func overwrite(object, with metav1.Object) {
 	object.SetManagedFields(with.GetManagedFields())
 }
 
-// merge gives a live object the metadata of the template. Labels, annotations and finalizers that the template lacks stay.
+// merge gives a live object the metadata of the template. Labels, annotations and finalizers that the template lacks belong to
+// other clients, and stay. Owner references are replaced.
 func merge(live, template metav1.Object) {
 	live.SetLabels(merged(live.GetLabels(), template.GetLabels()))
 	live.SetAnnotations(merged(live.GetAnnotations(), template.GetAnnotations()))
@@ -169,6 +184,7 @@ func merge(live, template metav1.Object) {
 	live.SetFinalizers(finalizers)
 }
 
+// merged returns a new map with the entries of both. Those of the template win.
 func merged(live, template map[string]string) map[string]string {
 	all := maps.Clone(live)
 	if all == nil {
@@ -178,22 +194,25 @@ func merged(live, template map[string]string) map[string]string {
 	return all
 }
 
-// owned returns the copies of a ResourceDistribution in the cache.
+// owned returns the copies of a ResourceDistribution in the cache, in all namespaces. They are found by the UID of their owner.
 func (c *copies[T]) owned(d *v1beta1.ResourceDistribution) ([]*seen, error) {
 	return controller.ByOwner[*seen](c.cached, d.UID)
 }
 
-// right reports whether a copy is as the template says.
+// right reports whether a copy is as the template says. digest is that of the template.
 func right(live *seen, template metav1.Object, digest [sha256.Size]byte) bool {
 	wanted := live.DeepCopy()
 	merge(wanted, template)
 	return live.digest == digest && apiequality.Semantic.DeepEqual(live.ObjectMeta, wanted.ObjectMeta)
 }
 
-// attempts is how often a write that meets another writer is repeated at once.
+// attempts is how often a write that meets another writer is repeated at once. After that, the pass fails for the namespace,
+// and is retried with a delay.
 const attempts = 5
 
-// put makes the copy in a namespace correct. live is the copy in the cache, or nil. digest is that of the template.
+// put makes the copy in a namespace correct. live is the copy in the cache, or nil. digest is that of the template. The cache
+// can be older than the server. So after a conflict, and if the copy exists although the cache does not have it, put reads the
+// copy and decides again.
 func (c *copies[T]) put(
 	ctx context.Context, d *v1beta1.ResourceDistribution, template T, digest [sha256.Size]byte, namespace string, live *seen,
 ) *failure {
@@ -210,6 +229,7 @@ func (c *copies[T]) put(
 		switch {
 		case failed == nil:
 			return nil
+		// These errors say that live is out of date. Any other one ends the attempts.
 		case apierrors.IsAlreadyExists(failed.err), apierrors.IsConflict(failed.err), live != nil && apierrors.IsNotFound(failed.err):
 		default:
 			return failed
@@ -221,7 +241,8 @@ func (c *copies[T]) put(
 	return failed
 }
 
-// read returns the copy on the server, or nil if it does not exist.
+// read returns the copy on the server, or nil if it does not exist. An object of the same name that this ResourceDistribution
+// does not control is a conflict. It is never changed (case 6).
 func (c *copies[T]) read(ctx context.Context, d *v1beta1.ResourceDistribution, namespace, name string) (*seen, *failure) {
 	object, err := c.client(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -234,6 +255,7 @@ func (c *copies[T]) read(ctx context.Context, d *v1beta1.ResourceDistribution, n
 			"group, version, kind, name: %s %s/%s does not belong to this ResourceDistribution; delete it or exclude the namespace",
 			c.resource, namespace, name)}
 	}
+	// The same form as in the cache, so that right can compare it.
 	reduced, err := reduce(object)
 	live, ok := reduced.(*seen)
 	if err != nil || !ok {
@@ -242,11 +264,14 @@ func (c *copies[T]) read(ctx context.Context, d *v1beta1.ResourceDistribution, n
 	return live, nil
 }
 
+// create creates the copy in a namespace. If the namespace is being deleted or does not exist, the failure says so, and the
+// next event of the namespace starts another pass.
 func (c *copies[T]) create(ctx context.Context, d *v1beta1.ResourceDistribution, template T, namespace string) *failure {
 	object, err := with(template, template)
 	if err != nil {
 		return &failure{v1beta1.ResourceDistributionCreateResourceFailed, err}
 	}
+	// with has made a copy, because several namespaces are written at the same time.
 	object.SetNamespace(namespace)
 	created, err := c.client(namespace).Create(ctx, object, metav1.CreateOptions{})
 	switch {
@@ -259,7 +284,7 @@ func (c *copies[T]) create(ctx context.Context, d *v1beta1.ResourceDistribution,
 	return nil
 }
 
-// update changes a copy, unless another client has changed it since.
+// update changes a copy, unless another client has changed it since: the metadata of live contains its resource version.
 func (c *copies[T]) update(ctx context.Context, d *v1beta1.ResourceDistribution, template T, live *seen) *failure {
 	object, err := with(template, live)
 	if err != nil {
@@ -274,7 +299,7 @@ func (c *copies[T]) update(ctx context.Context, d *v1beta1.ResourceDistribution,
 	return nil
 }
 
-// with returns the content of the template with other metadata.
+// with returns the content of the template with other metadata, as a new object.
 func with[T controller.Object](template T, metadata metav1.Object) (T, error) {
 	object, ok := template.DeepCopyObject().(T)
 	if !ok {
@@ -284,7 +309,7 @@ func with[T controller.Object](template T, metadata metav1.Object) (T, error) {
 	return object, nil
 }
 
-// remove deletes a copy.
+// remove deletes a copy. A copy that is already gone, or that was replaced by an object with another UID, is no failure.
 func (c *copies[T]) remove(ctx context.Context, d *v1beta1.ResourceDistribution, live *seen) *failure {
 	err := c.client(live.Namespace).Delete(ctx, live.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(live.UID))})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
@@ -294,4 +319,5 @@ func (c *copies[T]) remove(ctx context.Context, d *v1beta1.ResourceDistribution,
 	return nil
 }
 
+// errNamespace is the text of the condition NamespaceNotExists.
 var errNamespace = errors.New("namespace not found or is terminating")

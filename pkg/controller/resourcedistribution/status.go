@@ -19,10 +19,10 @@ var conditionTypes = []v1beta1.ResourceDistributionConditionType{
 	v1beta1.ResourceDistributionConflictOccurred, v1beta1.ResourceDistributionNamespaceNotExists,
 }
 
-// succeeded is the reason of a condition without a failure.
+// succeeded is the reason of a condition without a failure. Case 5 of docs/contract/resourcedistribution.md names it.
 const succeeded = "Succeeded"
 
-// failure is why a namespace is not as it should be.
+// failure is why a namespace is not as it should be. condition is the type of the condition that names the namespace.
 type failure struct {
 	condition v1beta1.ResourceDistributionConditionType
 	err       error
@@ -36,27 +36,33 @@ type outcome struct {
 	*failure
 }
 
-// status returns the status after a pass. desired is the number of namespaces that must have a copy.
+// status returns the status after a pass. desired is the number of namespaces that must have a copy. The result depends on the
+// order of the namespaces only by name, not on the order in which they were written.
 func status(d *v1beta1.ResourceDistribution, desired int, outcomes []outcome, now time.Time) v1beta1.ResourceDistributionStatus {
+	// outcomes belongs to the caller, who reads it again for retries.
 	failures := slices.DeleteFunc(slices.Clone(outcomes), func(o outcome) bool { return o.failure == nil })
 	slices.SortFunc(failures, func(a, b outcome) int { return cmp.Compare(a.namespace, b.namespace) })
 	s := v1beta1.ResourceDistributionStatus{Desired: int32(desired), ObservedGeneration: d.Generation}
+	// A copy that could not be deleted is named in its condition, but is not one of the desired namespaces.
 	for _, o := range failures {
 		if !o.unwanted {
 			s.Failed++
 		}
 	}
 	s.Succeeded = s.Desired - s.Failed
+	// Each status has all conditions. Those without a failure are False.
 	for _, conditionType := range conditionTypes {
 		condition := v1beta1.ResourceDistributionCondition{
 			Type: conditionType, Status: corev1.ConditionFalse, Reason: succeeded, LastTransitionTime: metav1.NewTime(now),
 		}
 		for _, o := range failures {
 			if o.condition == conditionType {
+				// If several namespaces fail, the reason is the error of the last one by name.
 				condition.Status, condition.Reason = corev1.ConditionTrue, controller.FailureMessage(o.err)
 				condition.FailedNamespaces = append(condition.FailedNamespaces, o.namespace)
 			}
 		}
+		// The time moves only with the status, as for all conditions.
 		before := slices.IndexFunc(d.Status.Conditions, func(c v1beta1.ResourceDistributionCondition) bool { return c.Type == conditionType })
 		if before >= 0 && d.Status.Conditions[before].Status == condition.Status {
 			condition.LastTransitionTime = d.Status.Conditions[before].LastTransitionTime

@@ -14,13 +14,15 @@ import (
 // systemNamespaces get a copy only if includedNamespaces names them.
 var systemNamespaces = sets.New(metav1.NamespaceSystem, metav1.NamespacePublic)
 
-// targets decides which namespaces get a copy.
+// targets decides which namespaces get a copy. It is the parsed form of spec.targets.
 type targets struct {
+	// all is allNamespaces. included and excluded are names, and need not exist.
 	all                bool
 	included, excluded sets.Set[string]
 	selector           labels.Selector
 }
 
+// newTargets parses the targets of a spec. It returns an error if the selector is not valid.
 func newTargets(spec *v1beta1.ResourceDistributionTargets) (*targets, error) {
 	t := &targets{
 		all: spec.AllNamespaces, included: names(spec.IncludedNamespaces), excluded: names(spec.ExcludedNamespaces),
@@ -56,12 +58,15 @@ const (
 	itself
 )
 
-// of returns what the namespace of a name needs. namespace is nil if it does not exist.
+// of returns what the namespace of a name needs. namespace is nil if it does not exist. An exclusion comes first, then an
+// inclusion by name, then allNamespaces and the selector, which do not reach system namespaces (cases 1, 3 and 19 of
+// docs/contract/resourcedistribution.md).
 func (t *targets) of(name string, namespace *corev1.Namespace) need {
 	switch {
 	case t.excluded.Has(name):
 		return nothing
 	case namespace == nil:
+		// With allNamespaces, only namespaces that exist are wanted.
 		if !t.all && t.included.Has(name) {
 			return itself
 		}
@@ -74,7 +79,8 @@ func (t *targets) of(name string, namespace *corev1.Namespace) need {
 	return aCopy
 }
 
-// split sorts all names of targets by what they need. namespaces are those that exist.
+// split sorts all names of targets by what they need. namespaces are those that exist. copied are the names of those that get a
+// copy, and missing those that would get one, but do not exist or are terminating.
 func (t *targets) split(namespaces []*corev1.Namespace) (copied, missing sets.Set[string]) {
 	copied, missing = sets.New[string](), sets.New[string]()
 	existing := sets.New[string]()
@@ -88,6 +94,7 @@ func (t *targets) split(namespaces []*corev1.Namespace) (copied, missing sets.Se
 		case nothing:
 		}
 	}
+	// The user can name namespaces that do not exist.
 	for name := range t.included.Difference(existing) {
 		if t.of(name, nil) == itself {
 			missing.Insert(name)
@@ -96,6 +103,7 @@ func (t *targets) split(namespaces []*corev1.Namespace) (copied, missing sets.Se
 	return copied, missing
 }
 
+// terminating reports whether a namespace is being deleted: nothing can be created in it.
 func terminating(namespace *corev1.Namespace) bool {
 	return namespace.DeletionTimestamp != nil || namespace.Status.Phase == corev1.NamespaceTerminating
 }

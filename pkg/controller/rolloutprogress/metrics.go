@@ -10,7 +10,8 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// mostShown limits how many rollouts have series of their own. The others are only counted.
+// mostShown limits how many rollouts have series of their own, so that a scrape stays small. The others are only counted. The
+// help texts name the number.
 const mostShown = 500
 
 // States of a rollout that is under way.
@@ -20,13 +21,14 @@ const (
 	deadlineExceeded = "deadline_exceeded"
 )
 
-// key is the values of the labels kind, namespace and name.
+// key is the values of the labels kind, namespace and name, in this order.
 type key [3]string
 
-// Metrics are the metrics of rollouts. The methods of a nil pointer do nothing.
+// Metrics are the metrics of rollouts. The methods of a nil pointer do nothing. Several controllers call them concurrently.
 type Metrics struct {
 	target, updated, available, paused, rollouts *metrics.GaugeVec
 
+	// lock guards states and shown, and that the series match them.
 	lock sync.Mutex
 	// states holds the rollouts that are under way, and shown those with series of their own.
 	states map[key]string
@@ -35,6 +37,7 @@ type Metrics struct {
 
 // NewMetrics returns metrics that are not registered yet.
 func NewMetrics() *Metrics {
+	// All metrics have the same stability level.
 	gauge := func(name, help string, labels ...string) *metrics.GaugeVec {
 		return metrics.NewGaugeVec(&metrics.GaugeOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA}, labels)
 	}
@@ -63,11 +66,13 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	return nil
 }
 
-// Observe records how far the rollout of an object is. It ignores objects of kinds without rollouts.
+// Observe records how far the rollout of an object is. It ignores objects of kinds without rollouts. A rollout that is done, or
+// whose object is being deleted, loses its series.
 func (m *Metrics) Observe(object runtime.Object) {
 	if m == nil {
 		return
 	}
+	// A rollout is looked up by the Go type, so this costs little for other kinds.
 	kind, workload := kinds.OfObject(object), object.(metav1.Object) //nolint:forcetypeassert // objects of the API have metadata
 	if kind == nil || kind.Progress == nil {
 		return
@@ -80,7 +85,9 @@ func (m *Metrics) Observe(object runtime.Object) {
 		m.forget(of)
 		return
 	}
+	// The counts have all rollouts, also those without series of their own.
 	m.count(of, stateOf(progress))
+	// A rollout that ends frees its place for one that changes later.
 	if !m.shown[of] && len(m.shown) >= mostShown {
 		return
 	}
@@ -107,6 +114,7 @@ func (m *Metrics) Forget(object metav1.Object) {
 	}
 }
 
+// stateOf returns the state of a rollout that is under way. A paused rollout counts as paused, even after its deadline.
 func stateOf(progress *kinds.Progress) string {
 	switch {
 	case progress.Paused:
@@ -118,12 +126,13 @@ func stateOf(progress *kinds.Progress) string {
 	}
 }
 
-// count moves a rollout to a state. An empty state means that no rollout is under way.
+// count moves a rollout to a state. An empty state means that no rollout is under way. The caller holds the lock.
 func (m *Metrics) count(of key, state string) {
 	before := m.states[of]
 	if before == state {
 		return
 	}
+	// The gauge is changed by one, so it is right without a scan of all rollouts.
 	if before != "" {
 		m.rollouts.WithLabelValues(of[0], before).Dec()
 	}
@@ -135,6 +144,7 @@ func (m *Metrics) count(of key, state string) {
 	m.rollouts.WithLabelValues(of[0], state).Inc()
 }
 
+// forget removes a rollout from the counts and deletes its series. The caller holds the lock.
 func (m *Metrics) forget(of key) {
 	m.count(of, "")
 	if !m.shown[of] {

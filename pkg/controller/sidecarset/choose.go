@@ -21,15 +21,20 @@ type choice struct {
 	refused []*corev1.Pod
 }
 
-// sorted holds the Pods of a view by what may happen to them.
+// sorted holds the Pods of a view by what may happen to them. It is the input of choose.
 type sorted struct {
+	// all are the matched Pods, eligible those that may be upgraded now, and refused those in which more than images would have to
+	// change.
 	all, eligible, refused []*corev1.Pod
-	// unavailable is how many Pods are updated and do not serve.
+	// unavailable is how many Pods are updated and do not serve. They use up maxUnavailable. Pods of an old revision that do not serve
+	// do not: their upgrade takes nothing out of service.
 	unavailable int
-	ready       map[*corev1.Pod]bool
+	// ready says of each Pod whether its sidecars are ready.
+	ready map[*corev1.Pod]bool
 }
 
-// sort sorts the Pods. Pods that the update strategy does not select, or whose last upgrade is in progress, are in no list but all.
+// sort sorts the Pods. Pods that the update strategy does not select, or whose last upgrade is in progress, are in no list but all. It
+// returns an error if the selector of the update strategy is not valid.
 func (v *view) sort() (*sorted, error) {
 	selector := labels.Everything()
 	if strategy := &v.set.Spec.UpdateStrategy; strategy.Selector != nil {
@@ -48,6 +53,7 @@ func (v *view) sort() (*sorted, error) {
 			if !pod.ready || !pod.consistent {
 				s.unavailable++
 			}
+		// Pods that the strategy does not select stay as they are.
 		case !selector.Matches(labels.Set(pod.Labels)):
 		case !pod.upgradable:
 			s.refused = append(s.refused, pod.Pod)
@@ -58,7 +64,9 @@ func (v *view) sort() (*sorted, error) {
 	return s, nil
 }
 
-// choose decides which Pods are upgraded now. A Pod that is not ready does not wait for others.
+// choose decides which Pods are upgraded now. The partition counts all matched Pods, and so do percentages of maxUnavailable. A Pod
+// that is not ready does not wait for others, because its upgrade takes nothing out of service: a Pod that is stuck at a bad image gets
+// the next one at once.
 func (v *view) choose() (*choice, error) {
 	strategy := &v.set.Spec.UpdateStrategy
 	s, err := v.sort()
@@ -79,8 +87,11 @@ func (v *view) choose() (*choice, error) {
 		return nil, fmt.Errorf("resolve maxUnavailable: %w", err)
 	}
 	chosen := &choice{refused: s.refused}
+	// The Pods at the end of the order stay: as many as the partition says.
 	for _, pod := range ordered[:max(0, len(ordered)-partition)] {
 		if s.ready[pod] {
+			// The order decides, so a ready Pod without room also ends the choice for the Pods behind it. Without priorities,
+			// Pods that are not ready are in front.
 			if s.unavailable >= limit {
 				break
 			}
@@ -91,7 +102,8 @@ func (v *view) choose() (*choice, error) {
 	return chosen, nil
 }
 
-// expand replaces each term for any value of a label with one term for each value that a Pod has. Duplicates are dropped.
+// expand replaces each term for any value of a label with one term for each value that a Pod has, sorted, so that each pass has the
+// same order. Duplicates are dropped.
 func expand(terms []pub.UpdateScatterTerm, pods []*corev1.Pod) (expanded []pub.UpdateScatterTerm) {
 	add := func(term pub.UpdateScatterTerm) {
 		if !slices.Contains(expanded, term) {

@@ -28,10 +28,12 @@ const Name = "sidecarset-controller"
 const (
 	// podIndex finds the Pods of a SidecarSet by its name.
 	podIndex = "podSidecarSets"
-	// longestRetry limits the delay after a failure, so that upgrades go on soon after a budget has room.
+	// longestRetry limits the delay after a failure, so that upgrades go on soon after a budget has room. A budget that refuses a Pod
+	// is a failure here, and nothing else triggers a pass when the budget allows more.
 	longestRetry = 5 * time.Second
 )
 
+// kind is what the owner references of revisions name, and resource is what the guard waits for.
 var (
 	kind     = v1beta1.SchemeGroupVersion.WithKind("SidecarSet")
 	resource = v1beta1.SchemeGroupVersion.WithResource("sidecarsets")
@@ -39,26 +41,30 @@ var (
 
 // Options are the options of this controller.
 type Options struct {
-	// Namespace is the system namespace, which has the revisions of all SidecarSets.
+	// Namespace is the system namespace, which has the revisions of all SidecarSets: a SidecarSet has no namespace of its own.
 	Namespace string
 	// Metrics may be nil.
 	Metrics *Metrics
 }
 
-// Reconciler reconciles SidecarSets.
+// Reconciler reconciles SidecarSets. Its fields are set before the controller starts. counts, lost and pace have locks of their
+// own.
 type Reconciler struct {
 	Options
-	server     engine.Server
-	client     client.SidecarSetInterface
+	// server writes Pods and revisions, and client writes statuses.
+	server engine.Server
+	client client.SidecarSetInterface
+	// sets are the SidecarSets, and pods the Pods by the SidecarSets that they record.
 	sets, pods cache.Indexer
 	// selectedPods lists the Pods of a namespace by their labels.
 	selectedPods controller.SelectedPods
-	revisions    func(owner types.UID) ([]*appsv1.ControllerRevision, error)
-	namespaces   corelisters.NamespaceLister
-	guard        engine.Guard
-	recorder     record.EventRecorder
-	clock        clock.PassiveClock
-	pace         *engine.Pace
+	// revisions lists the revisions of a SidecarSet. guard stops a pass whose caches do not show the writes of the last one.
+	revisions  func(owner types.UID) ([]*appsv1.ControllerRevision, error)
+	namespaces corelisters.NamespaceLister
+	guard      engine.Guard
+	recorder   record.EventRecorder
+	clock      clock.PassiveClock
+	pace       *engine.Pace
 	// injects is false if admission does not inject at all.
 	injects bool
 	counts  counts
@@ -71,6 +77,7 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the Reconciler, and adds its indexes and watches to the informers.
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.SidecarSet]) {
 	if deps.Options.MaxDelay == 0 || deps.Options.MaxDelay > longestRetry {
 		deps.Options.MaxDelay = longestRetry
@@ -85,11 +92,13 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c.Guards(resource, sets)
 	c.Guards(engine.PodResource, core.Pods())
 	r.guard = c.Guard()
+	// These indexes find the SidecarSets of a Pod. That of the Pods finds the other direction.
 	for name, values := range sidecar.Indexers() {
 		r.sets = c.Index(sets, name, values)
 	}
 	r.pods = c.Index(core.Pods(), podIndex, podSets)
 	r.selectedPods = c.PodsByLabels(core.Pods())
+	// Only the revisions of the system namespace are watched.
 	revisions := c.Owns(engine.RevisionResource, deps.KubeInformers.InNamespace(options.Namespace).Apps().V1().ControllerRevisions())
 	r.revisions = func(owner types.UID) ([]*appsv1.ControllerRevision, error) {
 		return controller.ByOwner[*appsv1.ControllerRevision](revisions, owner)
@@ -99,6 +108,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	return r, c
 }
 
+// forget drops what is kept in memory for a deleted SidecarSet.
 func (r *Reconciler) forget(set *v1beta1.SidecarSet) {
 	r.pace.Forget(set.UID)
 	r.counts.forget(set.UID)
@@ -106,6 +116,7 @@ func (r *Reconciler) forget(set *v1beta1.SidecarSet) {
 	r.Metrics.forget(set.Name)
 }
 
+// podSets is the index function of podIndex. Pods that have ended or are being deleted are not in the index (case 32).
 func podSets(obj any) ([]string, error) {
 	if pod, ok := obj.(*corev1.Pod); ok && podstate.Active(pod) {
 		return sidecar.InjectedSets(pod), nil
@@ -113,12 +124,14 @@ func podSets(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// counts remembers which SidecarSets of type NotUpdate must be counted again. Their status shows what the last creation of a Pod or
-// the last change of their spec found, and no later change of a Pod.
+// counts keeps which SidecarSets of type NotUpdate must be counted again. Their status shows what the last creation of a Pod or the
+// last change of their spec found, and no later change of a Pod.
 type counts struct {
+	// started is when the controller was built. Pods that are older existed before, although the cache reports them as new.
 	started time.Time
-	lock    sync.Mutex
-	due     map[types.UID]bool
+	// lock guards due.
+	lock sync.Mutex
+	due  map[types.UID]bool
 }
 
 func (c *counts) add(set types.UID) {

@@ -19,7 +19,9 @@ import (
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
-// register makes the revision of the spec the newest one. It returns all revisions, oldest first, and the collision count.
+// register makes the revision of the spec the newest one. It returns all revisions, oldest first, and the collision count. Content that
+// was stored before gets its old revision back with the highest number (case 25). The label customVersion is not part of the content,
+// so it is written to the revision with a second write if it changed alone.
 func (r *Reconciler) register(ctx context.Context, set *v1beta1.SidecarSet) (
 	all []*appsv1.ControllerRevision, collisions int32, err error) {
 	all, err = r.revisions(set.UID)
@@ -34,6 +36,7 @@ func (r *Reconciler) register(ctx context.Context, set *v1beta1.SidecarSet) (
 	if labels == nil {
 		labels = map[string]string{}
 	}
+	// The revisions of all SidecarSets are in one namespace. This label tells whose they are.
 	labels[pub.SidecarSetNameKey] = set.Name
 	if version != "" {
 		labels[pub.SidecarSetCustomVersionKey] = version
@@ -56,9 +59,11 @@ func (r *Reconciler) register(ctx context.Context, set *v1beta1.SidecarSet) (
 	return all, collisions, nil
 }
 
-// trim deletes the oldest revisions beyond the limit that nothing uses. all are the revisions, oldest first.
+// trim deletes the oldest revisions beyond the limit that nothing uses. all are the revisions, oldest first. The newest one
+// always stays, also with a limit of 0. Revisions in use stay beyond the limit (case 24).
 func (r *Reconciler) trim(ctx context.Context, v *view, all []*appsv1.ControllerRevision) error {
 	limit := max(1, int(ptr.Deref(v.set.Spec.RevisionHistoryLimit, 10)))
+	// Revisions in use count towards the limit.
 	excess := len(all) - limit
 	if excess <= 0 {
 		return nil
@@ -83,7 +88,8 @@ func (r *Reconciler) trim(ctx context.Context, v *view, all []*appsv1.Controller
 	return nil
 }
 
-// usedRevisions returns the revisions that Pods record, and the one that is injected into new Pods.
+// usedRevisions returns the names of the revisions that must stay: those that Pods record, and the one that is injected into new Pods.
+// A Pod with an annotation that cannot be read uses none.
 func (v *view) usedRevisions(all []*appsv1.ControllerRevision) map[string]bool {
 	used := map[string]bool{}
 	for i := range v.pods {
@@ -99,6 +105,7 @@ func (v *view) usedRevisions(all []*appsv1.ControllerRevision) map[string]bool {
 		used[name] = true
 		return used
 	}
+	// Of several revisions with the same custom version, the newest is injected.
 	for _, revision := range slices.Backward(all) {
 		if version := ptr.Deref(injected.CustomVersion, ""); version != "" && revision.Labels[pub.SidecarSetCustomVersionKey] == version {
 			used[revision.Name] = true

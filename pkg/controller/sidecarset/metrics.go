@@ -23,6 +23,7 @@ func (m *Metrics) set(name string, pods int) {
 	}
 }
 
+// forget removes the series of a deleted SidecarSet, so that it does not keep its last value.
 func (m *Metrics) forget(name string) {
 	if m != nil {
 		m.uninjected.DeleteLabelValues(name)

@@ -30,21 +30,29 @@ type view struct {
 // podView is what a pass decides from about one Pod.
 type podView struct {
 	*corev1.Pod
+	// updated is true if the Pod has the hash of the spec. upgradable is true if only images would have to change; it is only set for
+	// Pods that are not updated.
 	updated, upgradable bool
-	ready, consistent   bool
+	// ready is true if the status of the Pod says that the sidecars are ready, and consistent if the node runs them as the spec
+	// of the Pod says. Only both together mean that the new containers serve.
+	ready, consistent bool
 	// applying is true while an earlier upgrade is in progress although the container reports that it is ready.
 	applying bool
 }
 
+// observe reads the Pods of a SidecarSet from the caches, and judges each of them once. All decisions of the pass are made from the
+// result.
 func (r *Reconciler) observe(set *v1beta1.SidecarSet) (*view, error) {
 	pods, err := r.matched(set)
 	if err != nil {
 		return nil, err
 	}
 	v := &view{set: set, pods: make([]podView, 0, len(pods))}
+	// The names are the same for all Pods.
 	names := sidecar.PodNames(set)
 	for _, pod := range pods {
 		one := podView{Pod: pod, updated: sidecar.Updated(set, pod), ready: sidecar.Ready(set, pod), consistent: sidecar.Consistent(pod, names)}
+		// Only a Pod that is not updated can be upgraded.
 		if !one.updated {
 			one.upgradable, one.applying = sidecar.Upgradable(set, pod), sidecar.Applying(set, pod)
 		}
@@ -54,7 +62,9 @@ func (r *Reconciler) observe(set *v1beta1.SidecarSet) (*view, error) {
 	return v, err
 }
 
-// matched returns the active Pods that the SidecarSet selects and that have its containers, sorted by name.
+// matched returns the active Pods that the SidecarSet selects and that have its containers, sorted by name. The order by name makes
+// each pass report and choose the same Pods. A Pod records its SidecarSets in an annotation, and the index is of that annotation. A Pod
+// whose labels no longer match is not counted, although it still has the containers.
 func (r *Reconciler) matched(set *v1beta1.SidecarSet) (pods []*corev1.Pod, err error) {
 	items, err := r.pods.ByIndex(podIndex, set.Name)
 	if err != nil {
@@ -62,6 +72,7 @@ func (r *Reconciler) matched(set *v1beta1.SidecarSet) (pods []*corev1.Pod, err e
 	}
 	for _, item := range items {
 		pod, ok := item.(*corev1.Pod)
+		// The index only knows what was injected. The labels of the Pod or of its namespace may have changed since.
 		if ok && podstate.Active(pod) && sidecar.SelectsLabels(set, pod.Labels) && r.selectsNamespaceOf(set, pod.Namespace) &&
 			sidecar.Injected(set, pod) {
 			pods = append(pods, pod)
@@ -73,6 +84,7 @@ func (r *Reconciler) matched(set *v1beta1.SidecarSet) (pods []*corev1.Pod, err e
 
 func nameOf(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
+// selectsNamespaceOf reports whether the SidecarSet selects a namespace. A namespace that is not in the cache is not selected.
 func (r *Reconciler) selectsNamespaceOf(set *v1beta1.SidecarSet, name string) bool {
 	if set.Spec.NamespaceSelector == nil {
 		return true
@@ -81,8 +93,11 @@ func (r *Reconciler) selectsNamespaceOf(set *v1beta1.SidecarSet, name string) bo
 	return err == nil && sidecar.SelectsNamespace(set, namespace.Labels)
 }
 
-// uninjected returns the Pods that were created without the containers although the SidecarSet selected them.
+// uninjected returns the Pods that were created without the containers although the SidecarSet selected them, for example while
+// kruise-apiserver did not answer. Only Pods that are younger than the annotation sidecarset-injects-since count: older ones were
+// created before the SidecarSet selected them. While injection is paused or switched off, nothing is missing.
 func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err error) {
+	// kruise-apiserver writes the time when the SidecarSet begins to select these Pods, or when injection is resumed.
 	since, err := time.Parse(time.RFC3339, set.Annotations[pub.SidecarSetInjectsSinceKey])
 	if err != nil || !r.injects || set.Spec.InjectionStrategy.Paused {
 		return nil, nil //nolint:nilerr // A SidecarSet of an early release has no time yet.
@@ -93,6 +108,7 @@ func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err er
 	}
 	selector := selectorindex.Parse(set.Spec.Selector)
 	for _, namespace := range namespaces {
+		// In other namespaces, kube-apiserver does not send new Pods to the webhook, so nothing can be missing.
 		if !controller.SendsNewPods(namespace, r.Namespace) || !sidecar.SelectsNamespace(set, namespace.Labels) {
 			continue
 		}
@@ -101,7 +117,7 @@ func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err er
 			return nil, err
 		}
 		for _, pod := range pods {
-			// Times of creation have whole seconds.
+			// Times of creation have whole seconds, so a Pod of the same second may have been created before.
 			if pod.CreationTimestamp.After(since.Add(time.Second)) && r.lacks(set, pod) {
 				names = append(names, nameOf(pod))
 			}
@@ -111,12 +127,14 @@ func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err er
 	return slices.Compact(names), nil
 }
 
-// lacks reports whether the Pod does not have the SidecarSet although a new Pod with its labels would get it.
+// lacks reports whether the Pod does not have the SidecarSet although a new Pod with its labels would get it. A canary or a paused
+// injection can be the reason that a new Pod would not get it either.
 func (r *Reconciler) lacks(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	return !slices.Contains(sidecar.InjectedSets(pod), set.Name) && slices.Contains(r.forNewPods(pod), set)
 }
 
-// forNewPods returns the SidecarSets that are injected into new Pods like this one, if it is active. The Pod may be nil.
+// forNewPods returns the SidecarSets that are injected into new Pods like this one, if it is active. The Pod may be nil. If the
+// selectors cannot be evaluated, it returns none.
 func (r *Reconciler) forNewPods(pod *corev1.Pod) []*v1beta1.SidecarSet {
 	if pod == nil || !podstate.Active(pod) {
 		return nil

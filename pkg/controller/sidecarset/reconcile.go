@@ -11,7 +11,9 @@ import (
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
-// Reconcile runs a pass over the SidecarSet, unless its pace asks to wait. A change by the user never waits.
+// Reconcile runs a pass over the SidecarSet, unless its pace asks to wait. A change by the user never waits. After a write without an
+// answer, this call only reads the Pods. The queue then calls again at once, and the guard lets the pass begin when the cache shows
+// them.
 func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (reconcile.Result, error) {
 	if set.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
@@ -19,6 +21,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	if found, err := r.find(ctx, set); found || err != nil {
 		return reconcile.Result{RequeueAfter: 1, KeepFailures: true}, err
 	}
+	// A new generation has not been counted yet, so it is never delayed.
 	if set.Generation == set.Status.ObservedGeneration {
 		if wait := r.pace.PassIn(set.UID, int(set.Status.MatchedPods)); wait > 0 {
 			return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
@@ -28,11 +31,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// The pause counts from the end of the pass.
 	defer r.pace.Passed(set.UID, len(v.pods))
 	return reconcile.Result{}, r.pass(ctx, v)
 }
 
-// pass stores the revision and the status, and then changes Pods.
+// pass stores the revision and the status, and then changes Pods. The revision must be stored first, because the status and the records
+// of the Pods name it. The status is written before the Pods change, so it shows what this pass found. Flips end the pass: they finish
+// upgrades that have begun, and change what the next choice sees.
 func (r *Reconciler) pass(ctx context.Context, v *view) error {
 	set := v.set
 	revisions, collisions, err := r.register(ctx, set)
@@ -47,6 +53,7 @@ func (r *Reconciler) pass(ctx context.Context, v *view) error {
 		return err
 	}
 	strategy := &set.Spec.UpdateStrategy
+	// The counts are kept up to date all the same.
 	if strategy.Type == v1beta1.NotUpdateSidecarSetStrategyType || strategy.Paused {
 		return nil
 	}
@@ -59,6 +66,7 @@ func (r *Reconciler) pass(ctx context.Context, v *view) error {
 	if len(flips) > 0 {
 		return r.flip(ctx, v, flips)
 	}
+	// The Pods are as the caches showed them at the start. Each write decides again on what it replaces.
 	chosen, err := v.choose()
 	if err != nil {
 		return err

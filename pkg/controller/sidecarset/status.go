@@ -10,10 +10,11 @@ import (
 	"kruise.io/kruise/pkg/controller"
 )
 
-// mostNames is how many Pods an event names.
+// mostNames is how many Pods an event names. The status and the metric have the complete number.
 const mostNames = 5
 
-// report writes the status, and reports Pods that were created without injection.
+// report writes the status, and reports Pods that were created without injection. The event is sent only when their number grows, so
+// that it does not repeat at each pass.
 func (r *Reconciler) report(ctx context.Context, v *view, latest string, collisions int32) error {
 	set := v.set
 	missing := int32(len(v.missing))
@@ -27,6 +28,8 @@ func (r *Reconciler) report(ctx context.Context, v *view, latest string, collisi
 		r.recorder.Eventf(set, corev1.EventTypeWarning, "PodsNotInjected",
 			"%d Pods were created without the containers of this SidecarSet; recreate them: %s%s", missing, strings.Join(names, ", "), more)
 	}
+	// A SidecarSet of type NotUpdate is counted again only after the creation of a Pod or a change of its spec (case 43 of
+	// docs/contract/sidecarset.md).
 	recount := set.Spec.UpdateStrategy.Type != v1beta1.NotUpdateSidecarSetStrategyType ||
 		set.Status.ObservedGeneration != set.Generation || r.counts.take(set.UID)
 	stored, err := controller.UpdateStatus(ctx, r.client, set, func(fresh *v1beta1.SidecarSet) error {
@@ -34,11 +37,13 @@ func (r *Reconciler) report(ctx context.Context, v *view, latest string, collisi
 		if recount {
 			v.count(status)
 		}
+		// After a conflict, fresh can be newer than the set of this pass.
 		status.ObservedGeneration = max(status.ObservedGeneration, set.Generation)
 		status.LatestRevision, status.CollisionCount, status.UninjectedPods = latest, &collisions, missing
 		return nil
 	})
 	if err != nil {
+		// The count was not written, so it is still due.
 		if recount {
 			r.counts.add(set.UID)
 		}
@@ -50,7 +55,8 @@ func (r *Reconciler) report(ctx context.Context, v *view, latest string, collisi
 	return nil
 }
 
-// count counts the Pods.
+// count counts the Pods into a status. A Pod is ready only if the node has completed the last upgrade of its sidecars: the readiness in
+// its status can still be that of the old containers.
 func (v *view) count(status *v1beta1.SidecarSetStatus) {
 	status.MatchedPods, status.UpdatedPods, status.ReadyPods, status.UpdatedReadyPods = int32(len(v.pods)), 0, 0, 0
 	for i := range v.pods {

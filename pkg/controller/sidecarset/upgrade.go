@@ -30,10 +30,13 @@ const (
 	attempts = 5
 )
 
-// errLeft says that the Pod does not need the change any more.
+// errLeft says that the Pod does not need the change any more: another writer or an earlier attempt has made it. It ends change without
+// an error.
 var errLeft = errors.New("the Pod changed")
 
-// upgrade upgrades the Pods of the choice.
+// upgrade upgrades the Pods of the choice, and then writes into their conditions that they can be upgraded. A crash between the two
+// writes leaves the condition as it was. The conditions of the choice are checked again on the Pod that is written, because it can be
+// newer than the view.
 func (r *Reconciler) upgrade(ctx context.Context, v *view, pods []*corev1.Pod, revision string) error {
 	return r.each(pods, func(pod *corev1.Pod) error {
 		upgraded, err := r.change(ctx, v.set, pod, engine.Main, func(fresh *corev1.Pod) error {
@@ -45,11 +48,13 @@ func (r *Reconciler) upgrade(ctx context.Context, v *view, pods []*corev1.Pod, r
 		if err != nil || upgraded == nil {
 			return err
 		}
+		// The condition may still say that the Pod cannot be upgraded, from an earlier content.
 		return r.setUpgradable(ctx, v.set, upgraded, true)
 	})
 }
 
-// flip ends the hot upgrades of the Pods.
+// flip ends the hot upgrades of the Pods: the old container gets the empty image. FlipDue is asked again for the Pod that is written,
+// so a stale cache cannot empty the container that now serves.
 func (r *Reconciler) flip(ctx context.Context, v *view, pods []*corev1.Pod) error {
 	return r.each(pods, func(pod *corev1.Pod) error {
 		flipped, err := r.change(ctx, v.set, pod, engine.Main, func(fresh *corev1.Pod) error {
@@ -70,9 +75,11 @@ func (r *Reconciler) flip(ctx context.Context, v *view, pods []*corev1.Pod) erro
 	})
 }
 
-// refuse reports that more than images would have to change in the Pods.
+// refuse reports that more than images would have to change in the Pods. A Pod whose condition says so already is not written again,
+// and the event is sent only if the condition of at least one Pod was new.
 func (r *Reconciler) refuse(ctx context.Context, v *view, pods []*corev1.Pod) error {
 	var lock sync.Mutex
+	// Several goroutines count, so lock guards it.
 	reported := 0
 	err := r.each(pods, func(pod *corev1.Pod) error {
 		if upgradable, found := upgradableIn(pod)[v.set.Name]; found && !upgradable {
@@ -90,7 +97,8 @@ func (r *Reconciler) refuse(ctx context.Context, v *view, pods []*corev1.Pod) er
 	return err
 }
 
-// each calls f for the Pods, some at a time, until passTime is over.
+// each calls f for the Pods, some at a time, until passTime is over. The next pass continues with the other Pods: the writes of this
+// one cause events.
 func (r *Reconciler) each(pods []*corev1.Pod, f func(*corev1.Pod) error) error {
 	end := r.clock.Now().Add(passTime)
 	return podcontrol.Parallel(len(pods), width, func(i int) error {
@@ -101,13 +109,16 @@ func (r *Reconciler) each(pods []*corev1.Pod, f func(*corev1.Pod) error) error {
 	})
 }
 
-// change edits a Pod and writes it, if it is still at the version that edit saw. After a conflict, edit runs again on the stored
-// Pod. It returns the stored Pod, or nil if edit returned errLeft or the Pod is gone.
+// change edits a Pod and writes it, if it is still at the version that edit saw. part selects the main resource or the status. After a
+// conflict, edit runs again on the stored Pod, so each write is decided on exactly what it replaces. change returns the stored Pod, or
+// nil if edit returned errLeft or the Pod is gone. A write without an answer is recorded in r.lost, and the error is returned.
 func (r *Reconciler) change(ctx context.Context, set *v1beta1.SidecarSet, pod *corev1.Pod, part engine.Part,
 	edit func(*corev1.Pod) error) (*corev1.Pod, error) {
+	// The first attempt uses the Pod of the cache and costs no read.
 	base := pod
 	for attempt := 1; ; attempt++ {
 		edited := base.DeepCopy()
+		// edit gets a copy, because base belongs to the cache, and is compared with the result.
 		if err := edit(edited); errors.Is(err, errLeft) {
 			return nil, nil
 		} else if err != nil {
@@ -136,7 +147,8 @@ func (r *Reconciler) change(ctx context.Context, set *v1beta1.SidecarSet, pod *c
 	}
 }
 
-// lost remembers Pods whose last write has an unknown outcome.
+// lost keeps, by SidecarSet, the Pods whose last write has an unknown outcome. The guard cannot wait for such a write, because its
+// resource version is not known. So the next pass reads the Pods first, see find.
 type lost struct {
 	lock sync.Mutex
 	pods map[types.UID]map[types.NamespacedName]bool
@@ -169,7 +181,8 @@ func (l *lost) forget(set types.UID) {
 	delete(l.pods, set)
 }
 
-// find reads the Pods whose last write has an unknown outcome. The next pass then waits until the cache shows them.
+// find reads the Pods whose last write has an unknown outcome. The next pass then waits until the cache shows them. found is true if
+// there was any: this pass must end, because its cache can be older. If a read fails, all Pods of the list are read again later.
 func (r *Reconciler) find(ctx context.Context, set *v1beta1.SidecarSet) (found bool, err error) {
 	names := r.lost.of(set.UID)
 	for _, name := range names {
@@ -185,7 +198,8 @@ func (r *Reconciler) find(ctx context.Context, set *v1beta1.SidecarSet) (found b
 	return len(names) > 0, nil
 }
 
-// upgradableIn returns what the Pod's condition says about its SidecarSets.
+// upgradableIn returns what the Pod's condition says about its SidecarSets, by name. The message of the condition is a JSON object,
+// because the condition has no other field for several SidecarSets.
 func upgradableIn(pod *corev1.Pod) map[string]bool {
 	sets := map[string]bool{}
 	if condition := podstate.Condition(pod, pub.SidecarSetUpgradableConditionType); condition != nil {
@@ -194,8 +208,8 @@ func upgradableIn(pod *corev1.Pod) map[string]bool {
 	return sets
 }
 
-// setUpgradable writes into the Pod's condition whether the SidecarSet can upgrade it. Entries of deleted SidecarSets are
-// dropped.
+// setUpgradable writes into the Pod's condition whether the SidecarSet can upgrade it. The condition is True if all SidecarSets can
+// (case 45 of docs/contract/sidecarset.md). Entries of deleted SidecarSets are dropped, because nobody else would ever remove them.
 func (r *Reconciler) setUpgradable(ctx context.Context, set *v1beta1.SidecarSet, pod *corev1.Pod, upgradable bool) error {
 	_, err := r.change(ctx, set, pod, engine.Status, func(fresh *corev1.Pod) error {
 		sets := upgradableIn(fresh)
@@ -205,6 +219,7 @@ func (r *Reconciler) setUpgradable(ctx context.Context, set *v1beta1.SidecarSet,
 		sets[set.Name] = upgradable
 		status, reason := corev1.ConditionTrue, pub.SidecarSetAllUpgradable
 		for name, value := range sets {
+			// The cache of SidecarSets is complete, so a name that it does not have was deleted.
 			if name != set.Name && r.set(name) == nil {
 				delete(sets, name)
 			} else if !value {
@@ -219,6 +234,7 @@ func (r *Reconciler) setUpgradable(ctx context.Context, set *v1beta1.SidecarSet,
 			Type: pub.SidecarSetUpgradableConditionType, Status: status, Reason: reason, Message: string(text),
 			LastTransitionTime: metav1.NewTime(r.clock.Now()),
 		}
+		// The time moves only with the status, as for all conditions.
 		if existing := podstate.Condition(fresh, condition.Type); existing != nil && existing.Status == status {
 			condition.LastTransitionTime = existing.LastTransitionTime
 		}

@@ -13,13 +13,15 @@ import (
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
-// changedPod returns the SidecarSets that a change of a Pod concerns.
+// changedPod returns the SidecarSets that a change of a Pod concerns: those that the Pod records, and those that it lacks or lacked.
+// before is nil for a new Pod, and after is nil for a deleted one.
 func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.NamespacedName) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
 	if old == nil && pod == nil || old != nil && pod != nil && !worthAPass(old, pod) {
 		return nil
 	}
+	// Of a deleted Pod, the last state decides which SidecarSets counted it.
 	newest := cmp.Or(pod, old)
 	concerned := map[string]bool{}
 	for _, name := range sidecar.InjectedSets(newest) {
@@ -42,7 +44,9 @@ func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.Names
 	return keys
 }
 
-// worthCounting reports whether a change of the Pod may change what the SidecarSet shows. created is true for a new Pod.
+// worthCounting reports whether a change of the Pod may change what the SidecarSet shows. created is true for a new Pod. For a
+// SidecarSet of type NotUpdate, only the creation of a Pod does, and worthCounting records that a count is due. Pods that existed
+// before the controller started are not new.
 func (r *Reconciler) worthCounting(set *v1beta1.SidecarSet, pod *corev1.Pod, created bool) bool {
 	if set.Spec.UpdateStrategy.Type != v1beta1.NotUpdateSidecarSetStrategyType {
 		return true
@@ -54,13 +58,15 @@ func (r *Reconciler) worthCounting(set *v1beta1.SidecarSet, pod *corev1.Pod, cre
 	return true
 }
 
+// set returns a SidecarSet from the cache, or nil if there is none.
 func (r *Reconciler) set(name string) *v1beta1.SidecarSet {
 	item, _, _ := r.sets.GetByKey(name) // The indexer cannot fail.
 	set, _ := item.(*v1beta1.SidecarSet)
 	return set
 }
 
-// worthAPass reports whether a change of a Pod may change a status or make an upgrade possible.
+// worthAPass reports whether a change of a Pod may change a status or make an upgrade possible. It compares what the decisions
+// read: labels, annotations, readiness, and the identity of each container. Other changes of a status cause no pass.
 func worthAPass(before, after *corev1.Pod) bool {
 	if podstate.Active(before) != podstate.Active(after) || podstate.ConditionReady(before) != podstate.ConditionReady(after) ||
 		before.Status.Phase != after.Status.Phase || before.Status.ObservedGeneration != after.Status.ObservedGeneration ||

@@ -18,7 +18,8 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// parts are the fields that the workloads of all kinds have. The pointers point into the workload.
+// parts are the fields that the workloads of all kinds have. The pointers point into the workload. A write through them is only allowed
+// on a copy: the workload may belong to a cache.
 type parts struct {
 	replicas **int32
 	selector **metav1.LabelSelector
@@ -34,12 +35,15 @@ type parts struct {
 	counts counts
 }
 
-// counts is what the status of a workload says of its Pods. revision is the revision that the workload gives to new Pods, if the
-// status names it.
+// counts is what the status of a workload says of its Pods.
 type counts struct {
+	// replicas and ready are the numbers of existing and of ready Pods.
 	replicas, ready int32
-	observed        int64
-	revision        string
+	// observed is the generation of the spec that the workload's controller has seen. If it is lower than the generation of the
+	// workload, the other counts may belong to an older spec.
+	observed int64
+	// revision is the revision that the workload gives to new Pods, or "" if the status does not name it, as that of a Deployment.
+	revision string
 }
 
 // adapter is what the controller knows of a kind of workloads.
@@ -56,10 +60,13 @@ type adapter struct {
 	orphans func(namespace, subset string) ([]controller.Object, error)
 	pods    func(workload types.UID) ([]*corev1.Pod, error)
 
+	// create stores a new workload, and patch sends a strategic merge patch. Both return the stored workload, whose resource version
+	// the guard waits for.
 	create func(context.Context, controller.Object) (controller.Object, error)
 	patch  func(ctx context.Context, namespace, name string, patch []byte) (controller.Object, error)
 	delete func(ctx context.Context, namespace, name string, options metav1.DeleteOptions) error
-	// longest is the maximum length of the prefix of a workload's name, or zero if only the API server limits it.
+	// longest is the maximum length of the prefix of a workload's name, or zero if only the API server limits it. The prefix is cut to
+	// this length.
 	longest int
 	// gapsStop is true if the workload does not replace a Pod that cannot become ready, until the Pod is deleted.
 	gapsStop bool
@@ -74,14 +81,17 @@ type writer[T any] interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// typed is what differs between the kinds.
+// typed is what differs between the kinds. One row of the table in kinds.go is one value of this type.
 type typed[T controller.Object] struct {
+	// informer watches the workloads of the kind, and empty returns one without fields.
 	informer controller.Informer
 	empty    func() T
-	// template fills a workload from a template, and reports whether the template is for the kind.
+	// template fills a workload from a template, and reports whether the template is for the kind. The filled workload shares memory
+	// with the template, so the caller copies it before it writes.
 	template func(*v1beta1.SubsetTemplate, T) (*metav1.ObjectMeta, bool)
-	parts    func(T) parts
-	client   func(namespace string) writer[T]
+	// parts returns the shared fields of a workload, and client writes the workloads of a namespace.
+	parts  func(T) parts
+	client func(namespace string) writer[T]
 }
 
 // adapt makes the controller watch a kind, and returns its adapter. The Pods are those that pods finds by their controller.
@@ -99,6 +109,8 @@ func adapt[T controller.Object](
 			if !found {
 				return nil
 			}
+			// t.template copies the spec only shallowly, and the template belongs to the cache. The copy below makes the workload safe
+			// to change.
 			workload.SetLabels(meta.Labels)
 			workload.SetAnnotations(meta.Annotations)
 			owned, _ := workload.DeepCopyObject().(controller.Object)
@@ -106,6 +118,7 @@ func adapt[T controller.Object](
 		},
 		parts: func(object controller.Object) parts {
 			workload, ok := object.(T)
+			// The adapter gets only objects of its own kind. Fields of an empty workload are harmless if this is ever wrong.
 			if !ok {
 				workload = t.empty()
 			}
@@ -126,6 +139,7 @@ func adapt[T controller.Object](
 	}
 }
 
+// objects lists the objects of an owner from a cache, in the form that is the same for all kinds.
 func objects[T controller.Object](indexer cache.Indexer, owner types.UID) ([]controller.Object, error) {
 	found, err := controller.ByOwner[T](indexer, owner)
 	if err != nil {
@@ -145,6 +159,7 @@ func adapters(deps controller.Deps, c *controller.Of[*v1beta1.UnitedDeployment],
 	direct := func(workload types.UID) ([]*corev1.Pod, error) {
 		return controller.ByOwner[*corev1.Pod](byOwner, workload)
 	}
+	// The controller of the Pods of a Deployment is a ReplicaSet, also during an update, when there are several.
 	throughSets := func(workload types.UID) (all []*corev1.Pod, err error) {
 		replicaSets, err := controller.ByOwner[*appsv1.ReplicaSet](sets, workload)
 		for _, set := range replicaSets {
@@ -164,11 +179,13 @@ func adapters(deps controller.Deps, c *controller.Of[*v1beta1.UnitedDeployment],
 	return []*adapter{native, advanced, adapt(c, kinds.CloneSet, cloneSets(deps), selecting, direct), rolling}
 }
 
-// longestStatefulSet leaves space for the random part of the name and for the hash of a revision, which is together with the name a
-// label of each Pod.
+// longestStatefulSet limits the prefix of the name of a StatefulSet. Each Pod has a label whose value is the name, a dash and the hash
+// of a revision, and a label value has at most 63 characters. The name is the prefix and 5 random characters, and the hash has up to 10
+// characters.
 const longestStatefulSet = 46
 
-// made returns what the pointer points at. If it is nil, made sets it to an empty value.
+// made returns what the pointer points at. If it is nil, made sets it to an empty value. So the caller can write a field of an optional
+// struct, for example of rollingUpdate, that the user left out.
 func made[T any](pointer **T) *T {
 	if *pointer == nil {
 		*pointer = new(T)

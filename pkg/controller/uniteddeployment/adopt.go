@@ -26,7 +26,8 @@ import (
 // orphanIndex finds workloads that have no controller and the label of a subset.
 const orphanIndex = "orphansOfSubsets"
 
-// orphanOf returns the name of the subset whose workload an object without a controller was, or "".
+// orphanOf returns the name of the subset whose workload an object without a controller was, or "". The label proves that a
+// UnitedDeployment created the workload. A workload that is being deleted is not adopted.
 func orphanOf(object metav1.Object) string {
 	if metav1.GetControllerOfNoCopy(object) != nil || object.GetDeletionTimestamp() != nil {
 		return ""
@@ -35,7 +36,8 @@ func orphanOf(object metav1.Object) string {
 }
 
 // orphansIn adds an index of the workloads without a controller, and reconciles the UnitedDeployments that select such a workload. The
-// returned function lists those of a subset.
+// returned function lists those of a subset. Without the watch, a UnitedDeployment would not notice that the garbage collector released
+// a workload from its former owner.
 func orphansIn(
 	c *controller.Of[*v1beta1.UnitedDeployment], informer controller.Informer, selecting reconcile.Mapper,
 ) func(namespace, subset string) ([]controller.Object, error) {
@@ -76,10 +78,12 @@ func (r *Reconciler) adopt(ctx context.Context, p *pass) error {
 		if err != nil {
 			return err
 		}
+		// The index returns a new slice, so that it may be changed here.
 		orphans = slices.DeleteFunc(orphans, func(object controller.Object) bool { return !p.fits(s, object) })
 		if len(orphans) == 0 {
 			continue
 		}
+		// The API server is read only if there is something to adopt, which is rare.
 		if err := r.mayAdopt(ctx, p.united); err != nil {
 			return err
 		}
@@ -90,13 +94,17 @@ func (r *Reconciler) adopt(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// fits reports whether a workload without a controller can be that of a subset. Its selector cannot be changed.
+// fits reports whether a workload without a controller can be that of a subset. The selector must be exactly the one that the subset
+// would write, because the selector of a workload is immutable. The label of the subset was already checked by the index.
 func (p *pass) fits(s *subset, object controller.Object) bool {
 	selector := selectorOf(p.united.Spec.Selector, s.Name)
 	return selectorindex.Parse(p.united.Spec.Selector).Matches(labels.Set(object.GetLabels())) &&
 		apiequality.Semantic.DeepEqual(*p.using.parts(object).selector, selector)
 }
 
+// adoptWorkload makes the UnitedDeployment the owner of a workload, and makes the workload the child of the subset in this pass. The
+// same pass then updates it instead of creating another one. The patch names the UID, so it fails if the name now belongs to another
+// workload. If the workload was deleted or replaced, the subset has no child, and provision creates one.
 func (r *Reconciler) adoptWorkload(ctx context.Context, p *pass, s *subset, orphan controller.Object) error {
 	owner := *metav1.NewControllerRef(p.united, kind)
 	patch, err := engine.OwnersPatch(orphan.GetUID(), "", &owner)
@@ -111,13 +119,16 @@ func (r *Reconciler) adoptWorkload(ctx context.Context, p *pass, s *subset, orph
 		return fmt.Errorf("adopt %s %s: %w", p.using.kind.Kind, orphan.GetName(), err)
 	}
 	r.guard.Wrote(p.united.UID, p.using.resource.GroupResource(), stored.GetResourceVersion())
+	// The cache does not show the new owner yet, so the stored form is used for the rest of the pass.
 	s.child = &child{Object: stored, adapter: p.using, parts: p.using.parts(stored)}
 	p.children = append(p.children, s.child)
 	return nil
 }
 
 // adoptRevisions makes the UnitedDeployment the controller of its revisions that have none, and returns them. Without them, adopted
-// workloads would be updated to another name of the same revision.
+// workloads would be updated to another name of the same revision. Only revisions that contain a template of a known kind, and whose
+// name begins with that of the UnitedDeployment, are adopted: the selector alone also matches revisions of other owners, for example of
+// a CloneSet.
 func (r *Reconciler) adoptRevisions(ctx context.Context, united *v1beta1.UnitedDeployment) ([]*appsv1.ControllerRevision, error) {
 	orphans, err := r.orphanRevisions(united.Namespace, selectorindex.Parse(united.Spec.Selector))
 	if err != nil {
@@ -151,8 +162,9 @@ func (r *Reconciler) adoptRevisions(ctx context.Context, united *v1beta1.UnitedD
 // errDeleted ends a pass over a UnitedDeployment that was deleted. The cache shows this a moment later.
 var errDeleted = errors.New("the UnitedDeployment was deleted")
 
-// mayAdopt reads the UnitedDeployment from the API server, because the cache may not show yet that it is being deleted. The user may have
-// chosen to keep its workloads.
+// mayAdopt returns nil if the UnitedDeployment may adopt, and errDeleted if it is deleted, replaced or being deleted. It reads from the
+// API server, because the cache may not show the deletion yet. With --cascade=orphan, the garbage collector releases the workloads
+// because the user wants to keep them, so a deleted UnitedDeployment must not take them back.
 func (r *Reconciler) mayAdopt(ctx context.Context, united *v1beta1.UnitedDeployment) error {
 	fresh, err := r.fresh(ctx, united.Namespace, united.Name)
 	switch {

@@ -26,7 +26,9 @@ const (
 	eventDuplicate = "FailedDeleteDuplicatedSubsets"
 )
 
-// provision creates the workloads that are missing and deletes those that are extra.
+// provision creates the workloads that are missing and deletes those that are extra. Both are done in the same pass: a removed subset
+// or a changed kind does not wait for the new Pods to be ready. Failures in a terminating namespace are no event, because nothing can
+// be created there.
 func (r *Reconciler) provision(ctx context.Context, p *pass) error {
 	var missing []*subset
 	for _, s := range p.subsets {
@@ -41,6 +43,9 @@ func (r *Reconciler) provision(ctx context.Context, p *pass) error {
 	return err
 }
 
+// create creates the workloads of subsets that have none. It starts with one and doubles the number while all succeed, so that a quota
+// or a policy that refuses them is not asked for each. The guard records each write, so the next pass waits until the cache shows it,
+// and does not create a second workload.
 func (r *Reconciler) create(ctx context.Context, p *pass, missing []*subset) error {
 	var created atomic.Int32
 	err := podcontrol.SlowStart(len(missing), width, func(begin, end int) error {
@@ -51,6 +56,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, missing []*subset) err
 				return err
 			}
 			workload.SetNamespace(p.united.Namespace)
+			// The random part lets a new workload exist beside one that is still being deleted.
 			workload.SetGenerateName(p.using.prefix(p.united.Name, s.Name))
 			workload.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(p.united, kind)})
 			stored, err := p.using.create(ctx, workload)
@@ -68,7 +74,11 @@ func (r *Reconciler) create(ctx context.Context, p *pass, missing []*subset) err
 	return err
 }
 
+// remove deletes the extra workloads. The UID in the preconditions protects a new workload of the same name. With background
+// propagation the workload is gone at once, and the garbage collector deletes its Pods. The events count the workloads of each kind,
+// because a change of the kind deletes all of the former kind.
 func (r *Reconciler) remove(ctx context.Context, p *pass) error {
+	// The map is complete before the goroutines start, so it needs no lock.
 	removed := map[*adapter]*atomic.Int32{}
 	for _, a := range r.adapters {
 		removed[a] = &atomic.Int32{}
@@ -82,6 +92,7 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) error {
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			return nil
 		}
+		// The Pods of the subset run twice while the duplicate stays, so this has an event of its own.
 		if err != nil && c.duplicate {
 			r.recorder.Eventf(p.united, corev1.EventTypeWarning, eventDuplicate, "delete %s %s: %v", c.kind.Kind, c.GetName(), err)
 		}
@@ -108,7 +119,9 @@ func (p *pass) wish(s *subset) *wish {
 	}
 }
 
-// outdated reports whether the workload of a subset differs from what the subset decides.
+// outdated reports whether the workload of a subset differs from what the subset decides. It compares only what changes with each
+// decision, and not the whole spec: defaults that the API server filled in, and changes of other clients, start no write. The label
+// stands for the template, because each template has its own revision.
 func (p *pass) outdated(s *subset) bool {
 	c := s.child
 	return c.GetLabels()[pub.KruiseControllerRevisionHashKey] != p.label ||
@@ -117,7 +130,7 @@ func (p *pass) outdated(s *subset) bool {
 		c.partition != nil && c.partition() != s.partition || p.stalled(s)
 }
 
-// update writes the workloads that differ.
+// update writes the workloads that differ. Workloads that provision has just created are not among them.
 func (r *Reconciler) update(ctx context.Context, p *pass) error {
 	var outdated []*subset
 	for _, s := range p.subsets {
@@ -132,6 +145,8 @@ func (r *Reconciler) update(ctx context.Context, p *pass) error {
 	return err
 }
 
+// updateOne writes the difference between what the workload was built as and what it shall be. If only defaults differ, the patch is
+// nil, and nothing is written.
 func (r *Reconciler) updateOne(ctx context.Context, p *pass, s *subset) error {
 	c := s.child
 	wanted, err := c.build(p.united, p.wish(s))
@@ -157,8 +172,9 @@ func (r *Reconciler) updateOne(ctx context.Context, p *pass, s *subset) error {
 	return nil
 }
 
-// before returns what the workload of a subset was built as: from the revision and the patch that it names. If this revision does not
-// exist anymore, it returns wanted, so that nothing is removed.
+// before returns what the workload of a subset was built as: from the revision and the patch that it names. difference compares it with
+// wanted to find fields that the template no longer sets. If the revision does not exist any more, before returns wanted, so that
+// nothing is removed. Replicas and partition are left out: wanted always has them.
 func (p *pass) before(s *subset, wanted controller.Object) (controller.Object, error) {
 	label := s.child.GetLabels()[pub.KruiseControllerRevisionHashKey]
 	revision := p.revision(label)
@@ -175,13 +191,15 @@ func (p *pass) before(s *subset, wanted controller.Object) (controller.Object, e
 	if err != nil {
 		return wanted, nil //nolint:nilerr // An older patch that cannot be applied was never written.
 	}
+	// The value for a reservation is not in the revision. With the stored value here, the difference sets the value of the template
+	// again, or removes the field if the template has none. Without a reservation, a value that another client wrote stays.
 	if of := s.child.adapter.parts(built); p.mayOverride(s) && of.maxUnavailable != nil {
 		*of.maxUnavailable() = s.child.storedMaxUnavailable()
 	}
 	return built, nil
 }
 
-// revision returns the revision with a label, or nil.
+// revision returns the revision with a label, or nil. A workload without the label has no known revision.
 func (p *pass) revision(label string) *appsv1.ControllerRevision {
 	for _, revision := range p.revisions {
 		if label != "" && labelOf(revision.Name) == label {

@@ -11,11 +11,14 @@ import (
 	placement "kruise.io/kruise/pkg/workload/subset"
 )
 
-// Reasons of the condition Schedulable of a subset.
+// Reasons of the condition Schedulable of a subset. The condition is the memory of the adaptive strategy between two passes.
 const (
+	// reasonReschedule: Pods wait for a node, or with reservation, the subset has reserved Pods or has none any more.
 	reasonReschedule = "reschedule"
-	reasonRecover    = "recover"
-	reasonCreated    = "created"
+	// reasonRecover: the subset was unschedulable for unschedulableDuration, and gets Pods again.
+	reasonRecover = "recover"
+	// reasonCreated: the subset was added to an existing UnitedDeployment, and its first Pods are on trial. Only with reservation.
+	reasonCreated = "created"
 )
 
 // conditionOf returns the condition Schedulable in the status of a subset, or nil.
@@ -31,7 +34,8 @@ func conditionOf(status *v1beta1.UnitedDeploymentSubsetStatus) *v1beta1.UnitedDe
 	return nil
 }
 
-// found sets the condition Schedulable. Its time moves with status and reason.
+// found sets the condition Schedulable. Its time moves with status and reason: judgeSubset measures from it how long the subset has
+// been unschedulable.
 func (s *subset) found(schedulable bool, reason, message string, now time.Time) {
 	status := corev1.ConditionFalse
 	if schedulable {
@@ -46,13 +50,15 @@ func (s *subset) found(schedulable bool, reason, message string, now time.Time) 
 	}
 }
 
-// limits returns how long a Pod may wait for a node, and how long a subset stays unschedulable.
+// limits returns how long a Pod may wait for a node, and how long a subset stays unschedulable. The defaults are those of the API. They
+// apply to objects that were stored without them.
 func limits(adaptive *v1beta1.AdaptiveUnitedDeploymentStrategy) (critical, unschedulable time.Duration) {
 	return time.Duration(ptr.Deref(adaptive.RescheduleCriticalSeconds, 30)) * time.Second,
 		time.Duration(ptr.Deref(adaptive.UnschedulableDuration, 300)) * time.Second
 }
 
-// judge decides which subsets are unschedulable, and when time alone can change this.
+// judge decides which subsets are unschedulable, and asks for another pass at the time when time alone can change this. Without the
+// adaptive strategy, the conditions of an earlier one are removed.
 func (p *pass) judge() {
 	adaptive := p.adaptive()
 	switch {
@@ -69,6 +75,8 @@ func (p *pass) judge() {
 	}
 }
 
+// judgeSubset decides whether a subset is unschedulable, without reservation. An unschedulable subset stays so for
+// unschedulableDuration, because it gets no new Pods that could show a recovery. Afterwards it gets Pods again, and is judged by them.
 func (p *pass) judgeSubset(s *subset, adaptive *v1beta1.AdaptiveUnitedDeploymentStrategy) {
 	critical, duration := limits(adaptive)
 	if s.marked {
@@ -81,6 +89,7 @@ func (p *pass) judgeSubset(s *subset, adaptive *v1beta1.AdaptiveUnitedDeployment
 	if s.child == nil {
 		return
 	}
+	// No Pod of a new workload can wait for too long before this time.
 	p.again(s.child.GetCreationTimestamp().Add(critical).Sub(p.now))
 	waits := false
 	for _, pod := range s.pods {
@@ -88,6 +97,7 @@ func (p *pass) judgeSubset(s *subset, adaptive *v1beta1.AdaptiveUnitedDeployment
 		waits = waits || unschedulable
 		p.again(left)
 	}
+	// A waiting Pod alone is not enough: the status of the workload must also show a Pod that is not ready.
 	if of := s.counts(); waits && of.ready < of.replicas {
 		s.found(false, reasonReschedule, "timeout pending pods found", p.now)
 		p.again(duration)

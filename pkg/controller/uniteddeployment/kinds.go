@@ -9,7 +9,8 @@ import (
 	"kruise.io/kruise/pkg/controller"
 )
 
-// rolls adds to the parts of a StatefulSet of either group what its rolling update has.
+// rolls adds to the parts of a StatefulSet of either group what its rolling update has: the partition and maxUnavailable. rolling
+// points at the field of the strategy, which may be nil. A nil field reads as partition 0. hold and maxUnavailable create it.
 func rolls[R any](p *parts, rolling **R, partition func(*R) **int32, maxUnavailable func(*R) **intstr.IntOrString) {
 	p.partition = func() int32 {
 		if *rolling == nil || *partition(*rolling) == nil {
@@ -21,6 +22,7 @@ func rolls[R any](p *parts, rolling **R, partition func(*R) **int32, maxUnavaila
 	p.maxUnavailable = func() **intstr.IntOrString { return maxUnavailable(made(rolling)) }
 }
 
+// statefulSets is the row of the StatefulSets of Kubernetes. With the strategy OnDelete there is no partition.
 func statefulSets(deps controller.Deps) *typed[*appsv1.StatefulSet] {
 	type rolling = appsv1.RollingUpdateStatefulSetStrategy
 	return &typed[*appsv1.StatefulSet]{
@@ -53,6 +55,8 @@ func statefulSets(deps controller.Deps) *typed[*appsv1.StatefulSet] {
 	}
 }
 
+// advancedStatefulSets is the row of the StatefulSets of this project. first stays 0, because only unblock reads it, and unblock is for
+// StatefulSets of Kubernetes.
 func advancedStatefulSets(deps controller.Deps) *typed[*v1beta1.StatefulSet] {
 	type rolling = v1beta1.RollingUpdateStatefulSetStrategy
 	return &typed[*v1beta1.StatefulSet]{
@@ -84,6 +88,8 @@ func advancedStatefulSets(deps controller.Deps) *typed[*v1beta1.StatefulSet] {
 	}
 }
 
+// cloneSets is the row of the CloneSets. The controller always writes the partition as a number. A percentage, which another client
+// wrote, is read as 0.
 func cloneSets(deps controller.Deps) *typed[*v1beta1.CloneSet] {
 	return &typed[*v1beta1.CloneSet]{
 		informer: deps.KruiseInformers.Apps().V1beta1().CloneSets(),
@@ -122,6 +128,8 @@ func cloneSets(deps controller.Deps) *typed[*v1beta1.CloneSet] {
 	}
 }
 
+// deployments is the row of the Deployments. They have no partition. The status of a Deployment names no revision. With the strategy
+// Recreate there is no maxUnavailable.
 func deployments(deps controller.Deps) *typed[*appsv1.Deployment] {
 	return &typed[*appsv1.Deployment]{
 		informer: deps.KubeInformers.Apps().V1().Deployments(),

@@ -17,7 +17,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// child is a workload of a UnitedDeployment.
+// child is a workload of a UnitedDeployment, with the adapter of its kind and pointers to its fields. The workload belongs to the
+// cache, so the fields are only read.
 type child struct {
 	controller.Object
 	*adapter
@@ -26,7 +27,8 @@ type child struct {
 	duplicate bool
 }
 
-// subset is what a pass knows and decides about a subset.
+// subset is what a pass knows and decides about a subset. observe sets child and pods, judge the marks and counts of reserved Pods, and
+// allocate replicas and partition.
 type subset struct {
 	*v1beta1.Subset
 	// child is the subset's workload, or nil. pods are its active Pods.
@@ -40,11 +42,12 @@ type subset struct {
 	// reserved is the number of reserved Pods, unseen how many Pods of a marked subset are not in the cache yet, and timedOut how
 	// many of the reserved Pods were not updated in time.
 	reserved, unseen, timedOut int32
-	// replicas and partition are what the workload shall have.
+	// replicas and partition are what the workload shall have. partition is how many of the replicas stay at their old revision.
 	replicas, partition int32
 }
 
-// current returns the replicas of the subset's workload.
+// current returns the replicas in the spec of the subset's workload, or 0 if there is none. This is what the controller wrote last, not
+// how many Pods exist.
 func (s *subset) current() int32 {
 	if s.child == nil || *s.child.replicas == nil {
 		return 0
@@ -52,7 +55,7 @@ func (s *subset) current() int32 {
 	return **s.child.replicas
 }
 
-// counts returns what the workload's status says.
+// counts returns what the workload's status says, or zeros if there is no workload.
 func (s *subset) counts() counts {
 	if s.child == nil {
 		return counts{}
@@ -60,14 +63,16 @@ func (s *subset) counts() counts {
 	return s.child.counts
 }
 
-// pass is what one reconcile of a UnitedDeployment knows and decides.
+// pass is what one reconcile of a UnitedDeployment knows and decides. One goroutine uses it, and it ends with the reconcile. Only the
+// writes of execute run concurrently, and they only read it.
 type pass struct {
 	united *v1beta1.UnitedDeployment
 	now    time.Time
 	// total is the wanted number of Pods.
 	total int32
 	// revisions are all revisions, oldest first. update is that of the template, and label its label on workloads and Pods.
-	revisions  []*appsv1.ControllerRevision
+	revisions []*appsv1.ControllerRevision
+	// collisions goes to status.collisionCount: it changes the hash of the next revision if the name of one was already taken.
 	collisions *int32
 	update     *appsv1.ControllerRevision
 	label      string
@@ -81,10 +86,12 @@ type pass struct {
 	wait time.Duration
 }
 
-// again makes the controller reconcile after the delay at the latest. A delay that is over changes nothing.
+// again makes the controller reconcile after the delay at the latest. A delay of zero or less changes nothing, so callers can pass the
+// time that is left until a deadline without a check.
 func (p *pass) again(delay time.Duration) { p.wait = engine.Sooner(p.wait, max(0, delay)) }
 
-// adaptive returns the settings of the schedule strategy Adaptive, or nil.
+// adaptive returns the settings of the schedule strategy Adaptive, or nil. If the strategy has no settings, they are empty, and limits
+// gives the defaults.
 func (p *pass) adaptive() *v1beta1.AdaptiveUnitedDeploymentStrategy {
 	strategy := &p.united.Spec.Topology.ScheduleStrategy
 	if strategy.Type != v1beta1.AdaptiveUnitedDeploymentScheduleStrategyType {
@@ -102,7 +109,9 @@ func (p *pass) reserves() bool {
 	return adaptive != nil && adaptive.ReserveUnschedulablePods
 }
 
-// observe reads the workloads and the Pods of a UnitedDeployment from the caches, and adopts workloads that have no controller.
+// observe reads the workloads and the Pods of a UnitedDeployment from the caches, and adopts workloads that have no controller. The
+// guard has made sure that the caches show the writes of the last pass. So a missing workload is really missing, or it was created by a
+// write whose answer was lost: the name is generated, so a second one is created then, and assign finds the duplicate.
 func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 	for _, a := range r.adapters {
 		found, err := a.list(p.united.UID)
@@ -110,6 +119,8 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 			return err
 		}
 		for _, object := range found {
+			// A workload that is being deleted no longer counts for its subset. A new one is created beside it, without waiting for its
+			// Pods.
 			if object.GetDeletionTimestamp() == nil {
 				p.children = append(p.children, &child{Object: object, adapter: a, parts: a.parts(object)})
 			}
@@ -135,6 +146,7 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 // assign assigns the workloads to the subsets. Of several for one subset, the oldest stays. A workload of another kind, or of a subset
 // that does not exist, is extra. A workload without the label of its subset is ignored.
 func (p *pass) assign() {
+	// First the subsets, with what the status says of them.
 	byName := map[string]*subset{}
 	for i := range p.united.Spec.Topology.Subsets {
 		s := &subset{Subset: &p.united.Spec.Topology.Subsets[i]}
@@ -149,6 +161,7 @@ func (p *pass) assign() {
 		}
 		p.subsets, byName[s.Name] = append(p.subsets, s), s
 	}
+	// Then the workloads, oldest first.
 	slices.SortStableFunc(p.children, func(a, b *child) int { return older(a, b) })
 	for _, c := range p.children {
 		name, labelled := c.GetLabels()[pub.SubsetNameKey]
@@ -165,13 +178,15 @@ func (p *pass) assign() {
 	}
 }
 
-// older compares the ages of two workloads.
+// older compares the ages of two workloads. Creation times have whole seconds, so the name decides among equals. Each pass then gives
+// the same answer.
 func older(a, b controller.Object) int {
 	created := a.GetCreationTimestamp()
 	return cmp.Or(created.Compare(b.GetCreationTimestamp().Time), cmp.Compare(a.GetName(), b.GetName()))
 }
 
-// allocate decides the replicas and the partition of each subset.
+// allocate decides the replicas and the partition of each subset. It returns an error if the replicas in the spec cannot be divided;
+// then nothing is decided.
 func (p *pass) allocate() error {
 	shares, bounds, err := sharesOf(&p.united.Spec.Topology, p.total)
 	if err != nil {
@@ -180,10 +195,12 @@ func (p *pass) allocate() error {
 	for i, s := range p.subsets {
 		shares[i].current, shares[i].ready, shares[i].reserved = s.current(), s.counts().ready, s.reserved+s.unseen
 		shares[i].marked = s.marked
+		// This is the condition after judge. marked is the condition before.
 		shares[i].unschedulable = s.schedulable != nil && s.schedulable.Status == corev1.ConditionFalse
 	}
 	var given []int32
 	switch {
+	// The adaptive strategy replaces fixed numbers of replicas by bounds.
 	case p.reserves():
 		given = reserving(p.total, shares)
 	case p.adaptive() != nil:
@@ -202,7 +219,7 @@ func (p *pass) allocate() error {
 	return nil
 }
 
-// keep leaves the replicas of the workloads as they are.
+// keep leaves the replicas of the workloads as they are, after allocate has failed. The status then shows them.
 func (p *pass) keep() {
 	for _, s := range p.subsets {
 		s.replicas = s.current()
@@ -210,7 +227,7 @@ func (p *pass) keep() {
 	}
 }
 
-// totalOf returns the wanted number of Pods of a UnitedDeployment.
+// totalOf returns the wanted number of Pods of a UnitedDeployment. Without replicas it is one, the default of the API.
 func totalOf(united *v1beta1.UnitedDeployment) int32 {
 	if total := kinds.Of(kinds.UnitedDeployment).Replicas(united); total != nil {
 		return *total

@@ -21,7 +21,8 @@ import (
 // templates are the revisions of a UnitedDeployment: they store the whole template of its workloads.
 var templates = history.Format{HashLabel: pub.ControllerRevisionDataHashKey, Hash: history.DataHash, Same: sameTemplate}
 
-// templateOf returns the template that the data of a revision stores.
+// templateOf returns the template that the data of a revision stores. The data has the form of a patch for the UnitedDeployment, with
+// the template at spec.template.
 func templateOf(data []byte) (*v1beta1.SubsetTemplate, error) {
 	var stored struct {
 		Spec struct {
@@ -34,7 +35,9 @@ func templateOf(data []byte) (*v1beta1.SubsetTemplate, error) {
 	return &stored.Spec.Template, nil
 }
 
-// sameTemplate reports whether two revisions store the same template. Data without a template equals only identical data.
+// sameTemplate reports whether two revisions store the same template. Data without a template equals only identical data. So data of an
+// unknown form never counts as the template of now. The comparison is semantic: another encoding of the same template does not start an
+// update.
 func sameTemplate(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -44,7 +47,8 @@ func sameTemplate(a, b []byte) bool {
 	return errA == nil && errB == nil && *templateA != v1beta1.SubsetTemplate{} && apiequality.Semantic.DeepEqual(templateA, templateB)
 }
 
-// labelOf returns the label of the workloads and Pods of a revision: its name, or its hash if the name is too long for a label.
+// labelOf returns the label of the workloads and Pods of a revision: its name, or its hash if the name is too long for a label. A label
+// value has at most 63 characters, a name up to 253.
 func labelOf(revision string) string {
 	if len(revision) > validation.LabelValueMaxLength {
 		return history.ShortHash(revision)
@@ -52,7 +56,9 @@ func labelOf(revision string) string {
 	return revision
 }
 
-// register makes the revision of the template the newest one. It returns all revisions, oldest first, and the collision count.
+// register makes the revision of the template the newest one. It returns all revisions, oldest first, and the collision count. A
+// template that was used before gets its old revision back with a higher number, so a rollback finds the same label. The selector
+// labels are on the revision, so that a later UnitedDeployment can find and adopt it.
 func (r *Reconciler) register(ctx context.Context, united *v1beta1.UnitedDeployment) ([]*appsv1.ControllerRevision, *int32, error) {
 	collisions := united.Status.CollisionCount
 	all, err := r.revisions(united.UID)
@@ -75,7 +81,8 @@ func (r *Reconciler) register(ctx context.Context, united *v1beta1.UnitedDeploym
 	return revisions.Newest(ctx, united, all, content, collisions)
 }
 
-// trim deletes the oldest revisions beyond the limit that nothing uses.
+// trim deletes the oldest revisions beyond the limit that nothing uses. A revision that a workload names must stay: before builds the
+// workload from it. p.children has the labels from before this pass, so a revision that was replaced now stays until a later pass.
 func (r *Reconciler) trim(ctx context.Context, p *pass, current string) error {
 	used := map[string]bool{current: true, p.update.Name: true}
 	for _, child := range p.children {

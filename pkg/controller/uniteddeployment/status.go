@@ -24,9 +24,11 @@ const (
 	reasonUpdated  = "UnitedDeploymentRevisionUpdated"
 )
 
-// failures are the errors of the parts of a pass. Each has a condition.
+// failures are the errors of the parts of a pass. Each has a condition. A failed allocation is shown in the same condition as a failed
+// provision.
 type failures struct{ allocation, provision, update error }
 
+// conditionIn returns the condition of a type, or nil. The result points into the given slice.
 func conditionIn(
 	conditions []v1beta1.UnitedDeploymentCondition, conditionType v1beta1.UnitedDeploymentConditionType,
 ) *v1beta1.UnitedDeploymentCondition {
@@ -38,7 +40,8 @@ func conditionIn(
 	return nil
 }
 
-// status returns the status after a pass.
+// status returns the status after a pass. Counts of replicas come from the statuses of the workloads, counts by revision from the Pods
+// in the cache. The two sources can differ for a moment.
 func (p *pass) status(failed failures) *v1beta1.UnitedDeploymentStatus {
 	before := &p.united.Status
 	status := &v1beta1.UnitedDeploymentStatus{
@@ -48,6 +51,7 @@ func (p *pass) status(failed failures) *v1beta1.UnitedDeploymentStatus {
 	for _, s := range p.subsets {
 		of := s.status(p)
 		status.SubsetStatuses = append(status.SubsetStatuses, of)
+		// Reserved Pods have substitutes that count, so they are counted apart.
 		status.Replicas += s.counts().replicas - s.reserved
 		status.ReadyReplicas += of.ReadyReplicas
 		status.ReservedPods += of.ReservedPods
@@ -61,18 +65,20 @@ func (p *pass) status(failed failures) *v1beta1.UnitedDeploymentStatus {
 			}
 		}
 	}
+	// The Pods of the cache can be newer than the statuses of the workloads.
 	status.Replicas = max(0, status.Replicas)
 	status.CurrentRevision = p.currentRevision(status.UpdatedReadyReplicas)
 	p.conditions(status, failed)
 	return status
 }
 
-// podsOf returns how many Pods a status counts.
+// podsOf returns how many Pods a status counts. The pace depends on this number, because a pass looks at each Pod.
 func podsOf(status *v1beta1.UnitedDeploymentStatus) int {
 	return int(status.Replicas + status.ReservedPods)
 }
 
-// urgent reports whether a status must not wait: it says more than other counts, or the counts are those of the end.
+// urgent reports whether a status must not wait for the pace: it says more than other counts, or the counts are those of the end.
+// Counts that change on the way are soon replaced, but a user or a script may wait for the end.
 func (p *pass) urgent(status *v1beta1.UnitedDeploymentStatus) bool {
 	if status.Replicas == p.total && status.ReadyReplicas == p.total && status.UpdatedReadyReplicas == p.total {
 		return true
@@ -88,7 +94,8 @@ func (p *pass) urgent(status *v1beta1.UnitedDeploymentStatus) bool {
 	return !apiequality.Semantic.DeepEqual(&before, counted)
 }
 
-// currentRevision returns the last revision to which all Pods were updated.
+// currentRevision returns the last revision to which all Pods were updated. A UnitedDeployment without one is new, so that its first
+// revision is current from the start.
 func (p *pass) currentRevision(updatedReady int32) string {
 	current := p.united.Status.CurrentRevision
 	if current == "" || updatedReady >= p.total {
@@ -97,11 +104,13 @@ func (p *pass) currentRevision(updatedReady int32) string {
 	return current
 }
 
-// status returns the status of a subset.
+// status returns the status of a subset. The partition is what the workload really does: with the strategy OnDelete, all Pods that the
+// user has not deleted yet stay at the old revision, and a kind without partitions keeps none.
 func (s *subset) status(p *pass) v1beta1.UnitedDeploymentSubsetStatus {
 	status := v1beta1.UnitedDeploymentSubsetStatus{
 		Name: s.Name, Replicas: s.replicas, ReadyReplicas: s.counts().ready, Partition: s.partition, ReservedPods: s.reserved,
 	}
+	// The count is that of this moment: it decreases as the user deletes Pods.
 	if s.child != nil && s.child.adapter == p.using && s.child.onDelete() {
 		status.Partition = 0
 		for _, pod := range s.pods {
@@ -119,10 +128,12 @@ func (s *subset) status(p *pass) v1beta1.UnitedDeploymentSubsetStatus {
 	return status
 }
 
-// onDelete reports whether the workload updates a Pod only when the user deletes it.
+// onDelete reports whether the workload updates a Pod only when the user deletes it: its kind has a partition, but its strategy has
+// none.
 func (c *child) onDelete() bool { return c.partition == nil && !c.unpartitioned }
 
-// selector returns the selector of the Pods that count.
+// selector returns the selector of the Pods that count, for the scale subresource. With a reservation it excludes reserved Pods, so
+// that an autoscaler does not see the Pods that cannot run.
 func (p *pass) selector() string {
 	selector := metav1.FormatLabelSelector(p.united.Spec.Selector)
 	if p.reserves() {
@@ -131,8 +142,10 @@ func (p *pass) selector() string {
 	return selector
 }
 
-// conditions sets the conditions of a status.
+// conditions sets the conditions of a status. SubsetProvisioned and SubsetUpdated are always present, and SubsetFailure only while
+// something fails.
 func (p *pass) conditions(status *v1beta1.UnitedDeploymentStatus, failed failures) {
+	// A condition without an error has no reason and no message.
 	byError := func(conditionType v1beta1.UnitedDeploymentConditionType, err error) {
 		condition := v1beta1.UnitedDeploymentCondition{Type: conditionType, Status: corev1.ConditionTrue}
 		if err != nil {
@@ -157,6 +170,7 @@ func (p *pass) conditions(status *v1beta1.UnitedDeploymentStatus, failed failure
 		Type: v1beta1.UnitedDeploymentUpdated, Status: corev1.ConditionTrue, Reason: reasonUpdated,
 		Message: "updated to revision " + p.update.Name,
 	}
+	// The time of this condition says when the update began. updateLate reads it.
 	if status.CurrentRevision != p.update.Name {
 		updated.Status, updated.Reason, updated.Message = corev1.ConditionFalse, reasonUpdating, "updating to revision "+p.update.Name
 	}
@@ -195,6 +209,7 @@ func (p *pass) progress(status *v1beta1.UnitedDeploymentStatus) *kinds.Progress 
 func setCondition(
 	conditions []v1beta1.UnitedDeploymentCondition, condition *v1beta1.UnitedDeploymentCondition, now time.Time,
 ) []v1beta1.UnitedDeploymentCondition {
+	// The conditions are a copy of the stored ones, so they may be changed.
 	before := conditionIn(conditions, condition.Type)
 	if before == nil {
 		condition.LastTransitionTime = metav1.NewTime(now)

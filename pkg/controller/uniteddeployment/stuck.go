@@ -21,7 +21,8 @@ import (
 const stuckAfter = 30 * time.Second
 
 // unblock deletes Pods at which the update of a StatefulSet of Kubernetes is stuck: it waits until a Pod of an old revision is ready,
-// although the update will replace this Pod.
+// although the update will replace this Pod. The StatefulSet then creates the Pod at the update revision. A deletion applies only to
+// the UID that was read, so the replacement is never deleted.
 func (r *Reconciler) unblock(ctx context.Context, p *pass) error {
 	var failures []error
 	for _, s := range p.subsets {
@@ -40,7 +41,9 @@ func (r *Reconciler) unblock(ctx context.Context, p *pass) error {
 	return errors.Join(failures...)
 }
 
-// stuck returns the stuck Pods of a subset. Its workload must know the update revision, or it would create the same Pod again.
+// stuck returns the stuck Pods of a subset: those above the partition, at an old revision, and not ready for stuckAfter. The workload
+// must know the update revision already, or it would create the same Pod again. So outdated workloads, and those whose controller has
+// not observed the newest spec, have no stuck Pods.
 func (p *pass) stuck(s *subset) (stuck []*corev1.Pod) {
 	c := s.child
 	if c == nil || !c.gapsStop || c.partition == nil || p.outdated(s) || c.counts.observed < c.GetGeneration() {
@@ -49,10 +52,13 @@ func (p *pass) stuck(s *subset) (stuck []*corev1.Pod) {
 	for _, pod := range s.pods {
 		ordinal, err := strconv.Atoi(pod.Name[strings.LastIndexByte(pod.Name, '-')+1:])
 		old := pod.Labels[appsv1.StatefulSetRevisionLabel] != c.counts.revision && pod.Labels[pub.KruiseControllerRevisionHashKey] != p.label
+		// A Pod below the partition keeps its revision, so its deletion would help nothing. A name without an ordinal is not one of the
+		// StatefulSet.
 		if err != nil || ordinal-int(c.first) < int(s.partition) || !old || podstate.ConditionReady(pod) {
 			continue
 		}
 		since := pod.CreationTimestamp
+		// A Pod that never got the condition Ready is not ready since its creation.
 		if ready := podstate.Condition(pod, corev1.PodReady); ready != nil && !ready.LastTransitionTime.IsZero() {
 			since = ready.LastTransitionTime
 		}

@@ -14,14 +14,14 @@ import (
 	"kruise.io/kruise/pkg/workload/spread"
 )
 
-// version is the active Pods of one version.
+// version is the active Pods of one version. subsets has one element for each subset of the spec, in the same order.
 type version struct {
 	subsets [][]*corev1.Pod
 	// others are Pods that fit no subset, or whose subset does not exist any more.
 	others []*corev1.Pod
 }
 
-// assignment is the state of assign.
+// assignment is the state of assign. Its Pods belong to the cache, so changes are made in copies.
 type assignment struct {
 	object *v1beta1.WorkloadSpread
 	target *target
@@ -33,7 +33,8 @@ type assignment struct {
 	changed map[string]*corev1.Pod
 }
 
-// assign returns the Pods with the metadata that they must have, by name. It contains only Pods that change.
+// assign returns the Pods with the metadata that they must have, by name. It contains only Pods that change. First the Pods are
+// sorted by their annotation, then those without one are classified by their node, and then the costs follow from both.
 func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*corev1.Pod, now time.Time) map[string]*corev1.Pod {
 	a := &assignment{object: object, target: t, pods: pods, now: now, byName: map[string]*corev1.Pod{}, changed: map[string]*corev1.Pod{}}
 	versions := map[string]*version{}
@@ -42,6 +43,7 @@ func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*c
 		if !podstate.Active(pod) {
 			continue
 		}
+		// Pods that are ending need no subset and no cost.
 		a.byName[pod.Name] = pod
 		v := versions[spread.VersionOf(object, pod)]
 		if v == nil {
@@ -51,6 +53,7 @@ func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*c
 		switch matched, found := spread.MatchedOf(pod); {
 		case !found || matched.Name != object.Name:
 			without = append(without, pod)
+		// The subset was removed from the spec.
 		case spread.Index(object, matched.Subset) == spread.None:
 			v.others = append(v.others, pod)
 		default:
@@ -61,8 +64,10 @@ func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*c
 	for name, v := range versions {
 		a.classify(r.nodes, without, name, v)
 	}
+	// Other kinds of workloads do not read the costs.
 	if spread.Ordered(object) {
 		for name, v := range versions {
+			// A scale-in of an old version during a rollout removes Pods in the reversed order.
 			old := t.latest != "" && name != t.latest
 			for pod, cost := range spread.Costs(object, v.subsets, v.others, t.replicas, old, now) {
 				a.set(pod, pub.PodDeletionCostKey, strconv.Itoa(cost))
@@ -72,21 +77,26 @@ func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*c
 	return a.changed
 }
 
-// classify assigns the Pods of a version that no admission has injected, by their nodes. A Pod that is younger than the WorkloadSpread
-// found no free slot, or was created while admission was not available. It is only assigned to a free slot.
+// classify assigns the Pods of a version that no admission has injected, by their nodes. A Pod without a node is left for a
+// later pass. A Pod that is younger than the WorkloadSpread found no free slot, or was created while admission was not
+// available. It is only assigned to a free slot. If no subset fits an older Pod, it is among others, and gets the lowest cost.
+// A younger one gets no cost.
 func (a *assignment) classify(nodes corelisters.NodeLister, without []*corev1.Pod, name string, v *version) {
 	var rooms []int
 	for _, pod := range without {
 		if spread.VersionOf(a.object, pod) != name || pod.Spec.NodeName == "" {
 			continue
 		}
+		// A node that the cache does not have yet comes with a later pass.
 		node, err := nodes.Get(pod.Spec.NodeName)
 		if err != nil {
 			continue
 		}
+		// The free slots are counted once, and only if a Pod needs them.
 		if rooms == nil {
 			rooms = spread.Rooms(a.object, a.pods, a.target.replicas, name, a.now)
 		}
+		// Times have whole seconds, so a Pod of the same second counts as younger.
 		younger := !pod.CreationTimestamp.Before(&a.object.CreationTimestamp)
 		index := spread.Classify(a.object, pod, node, rooms, younger)
 		if index == spread.None {
@@ -95,6 +105,7 @@ func (a *assignment) classify(nodes corelisters.NodeLister, without []*corev1.Po
 			}
 			continue
 		}
+		// -1 is no limit, which stays.
 		if rooms[index] > 0 {
 			rooms[index]--
 		}
@@ -103,7 +114,8 @@ func (a *assignment) classify(nodes corelisters.NodeLister, without []*corev1.Po
 	}
 }
 
-// annotate records the subset on the Pod, with the metadata of the subset's patch.
+// annotate records the subset on the Pod, with the labels and annotations of the subset's patch (case 13 of
+// docs/contract/workloadspread.md). The rest of the patch is for new Pods only.
 func (a *assignment) annotate(index int, pod *corev1.Pod) {
 	subset := &a.object.Spec.Subsets[index]
 	a.set(pod.Name, pub.MatchedWorkloadSpreadKey, spread.Matched{Name: a.object.Name, Subset: subset.Name}.String())
@@ -115,6 +127,7 @@ func (a *assignment) annotate(index int, pod *corev1.Pod) {
 		a.set(pod.Name, key, value)
 	}
 	if len(labels) > 0 {
+		// The annotation above always differs, so the copy exists.
 		after := a.changed[pod.Name]
 		if after.Labels == nil {
 			after.Labels = map[string]string{}
@@ -123,7 +136,7 @@ func (a *assignment) annotate(index int, pod *corev1.Pod) {
 	}
 }
 
-// set sets an annotation of a Pod in a copy, if it differs.
+// set sets an annotation of a Pod in a copy, if it differs. The first change makes the copy.
 func (a *assignment) set(name, key, value string) {
 	after := a.changed[name]
 	if after == nil {

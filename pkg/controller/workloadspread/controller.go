@@ -37,7 +37,7 @@ const (
 	revisionKey = "deployment.kubernetes.io/revision"
 	// ownersKept is how many owners of Pods are remembered that stand between a custom workload and its Pods.
 	ownersKept = 10000
-	// longestRetry limits the delay after a failure.
+	// longestRetry limits the delay after a failure. Admission and scale-in depend on the counts.
 	longestRetry = 10 * time.Second
 )
 
@@ -49,11 +49,13 @@ type Options struct {
 	Namespace string
 }
 
-// Reconciler reconciles WorkloadSpreads.
+// Reconciler reconciles WorkloadSpreads. Its fields are set before the controller starts. overflows and above may be used
+// concurrently.
 type Reconciler struct {
 	Options
-	kube    kubernetes.Interface
-	client  client.WorkloadSpreadsGetter
+	kube   kubernetes.Interface
+	client client.WorkloadSpreadsGetter
+	// spreads finds WorkloadSpreads by their target, and pods finds Pods by their owner.
 	spreads cache.Indexer
 	pods    cache.Indexer
 	nodes   corelisters.NodeLister
@@ -78,6 +80,7 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the Reconciler, and adds its indexes and watches to the informers.
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.WorkloadSpread]) {
 	if deps.Options.MaxDelay == 0 || deps.Options.MaxDelay > longestRetry {
 		deps.Options.MaxDelay = longestRetry
@@ -93,29 +96,34 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c.Guards(engine.PodResource, core.Pods())
 	c.Forget(func(object *v1beta1.WorkloadSpread) { r.overflows.Delete(object.UID) })
 	r.guard, r.recorder = c.Guard(), c.Recorder()
+	// The index finds the WorkloadSpreads of a workload.
 	for name, values := range spread.Indexers() {
 		r.spreads = c.Index(spreads, name, values)
 	}
 	r.pods = c.IndexByOwner(core.Pods())
 	c.WatchChanges(core.Pods(), r.podChanged)
 	informers := controller.Workloads(deps, func(kind *kinds.Kind) bool { return kind.Spread })
+	// The table of kinds does not mark Jobs as watched, but a WorkloadSpread can have them as its target.
 	informers[kinds.Job] = deps.KubeInformers.Batch().V1().Jobs()
 	for kind, informer := range informers {
 		r.workloads[kind] = informer.Informer().GetIndexer()
 		c.WatchChanges(informer, r.workloadChanged(kind))
 	}
+	// A Deployment's Pods are found through its ReplicaSets.
 	r.sets = c.IndexByOwner(informers[kinds.ReplicaSet])
 	return r, c
 }
 
-// podChanged returns the WorkloadSpreads for which a change of a Pod matters. A Pod without the annotation matters if admission did not
-// see it. A Pod that found no slot does not matter.
+// podChanged returns the WorkloadSpreads for which a change of a Pod matters. A Pod without the annotation matters if admission
+// did not see it: it has a node already, and it is older than the WorkloadSpread or a slot is free. A Pod that found no slot
+// does not matter. before is nil for a new Pod, and after is nil for a deleted one.
 func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.NamespacedName) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
 	if old != nil && pod != nil && !differs(old, pod) {
 		return nil
 	}
+	// Both versions are looked at, because the annotation can name another WorkloadSpread now.
 	for _, one := range []*corev1.Pod{old, pod} {
 		if one == nil {
 			continue
@@ -125,6 +133,7 @@ func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.Names
 			continue
 		}
 		if one.Spec.NodeName != "" {
+			// A Pod without a node cannot be assigned yet.
 			for _, object := range r.ofOwner(one.Namespace, metav1.GetControllerOfNoCopy(one)) {
 				if one.CreationTimestamp.Before(&object.CreationTimestamp) || hasRoom(object) {
 					keys = append(keys, controller.Self(object)...)
@@ -135,7 +144,8 @@ func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.Names
 	return keys
 }
 
-// differs reports whether a Pod changed in what a pass reads.
+// differs reports whether a Pod changed in what a pass reads. The condition that the Pod cannot be scheduled starts the time
+// after which it is moved.
 func differs(old, pod *corev1.Pod) bool {
 	before, _ := spread.MatchedOf(old)
 	after, _ := spread.MatchedOf(pod)
@@ -143,7 +153,8 @@ func differs(old, pod *corev1.Pod) bool {
 		old.UID != pod.UID || (subset.UnschedulableSince(old) == nil) != (subset.UnschedulableSince(pod) == nil)
 }
 
-// hasRoom reports whether a subset had a free slot at the last count, or nothing was counted yet.
+// hasRoom reports whether a subset had a free slot at the last count, or nothing was counted yet. -1 means that there is no
+// limit.
 func hasRoom(object *v1beta1.WorkloadSpread) bool {
 	statuses := object.Status.SubsetStatuses
 	return len(statuses) != len(object.Spec.Subsets) || slices.ContainsFunc(statuses, func(s v1beta1.WorkloadSpreadSubsetStatus) bool {
@@ -151,7 +162,7 @@ func hasRoom(object *v1beta1.WorkloadSpread) bool {
 	})
 }
 
-// ofOwner returns the WorkloadSpreads of an owner and of the Deployment above it.
+// ofOwner returns the WorkloadSpreads of an owner and of the Deployment above it. A nil reference has none.
 func (r *Reconciler) ofOwner(namespace string, ref *metav1.OwnerReference) []*v1beta1.WorkloadSpread {
 	if ref == nil {
 		return nil
@@ -168,12 +179,15 @@ func (r *Reconciler) ofOwner(namespace string, ref *metav1.OwnerReference) []*v1
 	return found
 }
 
+// of returns the WorkloadSpreads whose target is the workload.
 func (r *Reconciler) of(namespace string, kind schema.GroupKind, name string) []*v1beta1.WorkloadSpread {
 	found, _ := spread.Of(r.spreads, namespace, kind, name) // The index exists.
 	return found
 }
 
-// workloadChanged returns the WorkloadSpreads of a workload.
+// workloadChanged returns the WorkloadSpreads of a workload of the kind, and for a ReplicaSet those of its Deployment. Only
+// changes of the spec, of the revision and of the deletion matter: a change of the status would cause a pass for each Pod of
+// the workload.
 func (r *Reconciler) workloadChanged(kind schema.GroupKind) reconcile.Differ {
 	return func(before, after metav1.Object) (keys []types.NamespacedName) {
 		if before != nil && after != nil && before.GetUID() == after.GetUID() && before.GetGeneration() == after.GetGeneration() &&

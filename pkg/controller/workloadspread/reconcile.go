@@ -25,6 +25,7 @@ const (
 	// patchesAtOnce is how many Pods of one WorkloadSpread are written at the same time.
 	patchesAtOnce = 16
 
+	// The reasons of events.
 	reasonPatchFailed    = "PatchPodDeletionCostFailed"
 	reasonCreationLate   = "CreatePodFailed"
 	reasonDeletionFailed = "DeletePodFailed"
@@ -32,9 +33,10 @@ const (
 	reasonFull           = "SubsetsFull"
 )
 
-// Reconcile assigns the Pods of the target, then recounts the slots, and then deletes Pods that must move to the next subset. The status
-// is written last, and its generation only if all Pods were written. If a Pod cannot be written, slots are still recounted, because
-// other Pods need them.
+// Reconcile assigns the Pods of the target, then recounts the slots, and then deletes Pods that must move to the next subset.
+// The status is written last, and its generation only if all Pods were written. If a Pod cannot be written, slots are still
+// recounted, because other Pods need them. A deletion comes after the status: the condition of the subset must be stored first,
+// or the replacement of the Pod would be sent to the same subset.
 func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpread) (reconcile.Result, error) {
 	if object.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
@@ -54,6 +56,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 	}
 	r.report(object, counted, moved)
 	r.reportFull(object, t.replicas)
+	// The next pass is due when the first of these times is over: a slot expires, a Pod waits for too long, or the target is
+	// read again.
 	result := reconcile.Result{RequeueAfter: counted.Wait}
 	for _, wait := range []time.Duration{moved.Wait, t.again} {
 		if wait > 0 && (result.RequeueAfter == 0 || wait < result.RequeueAfter) {
@@ -63,7 +67,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 	return result, errors.Join(failed, r.delete(ctx, object, moved.Delete))
 }
 
-// write patches the metadata of the Pods that change, and returns them as stored.
+// write patches the metadata of the Pods that change, and returns them as stored, by UID. It tries all Pods: an error for one
+// of them does not stop the others. The guard waits for each write before the next pass.
 func (r *Reconciler) write(
 	ctx context.Context, object *v1beta1.WorkloadSpread, pods []*corev1.Pod, changed map[string]*corev1.Pod,
 ) (map[types.UID]*corev1.Pod, error) {
@@ -73,6 +78,7 @@ func (r *Reconciler) write(
 			due = append(due, pod)
 		}
 	}
+	// Each write has its own element, so no lock is needed.
 	stored := make([]*corev1.Pod, len(due))
 	err := podcontrol.Parallel(len(due), patchesAtOnce, func(i int) (err error) {
 		stored[i], err = r.patch(ctx, due[i], changed[due[i].Name])
@@ -91,8 +97,10 @@ func (r *Reconciler) write(
 	return written, err
 }
 
-// patch writes the metadata of one Pod. A Pod that is gone is no error.
+// patch writes the metadata of one Pod. A Pod that is gone is no error. The UID makes the API server refuse the patch with a
+// conflict if the name belongs to a new Pod.
 func (r *Reconciler) patch(ctx context.Context, before, after *corev1.Pod) (*corev1.Pod, error) {
+	// Only the keys that change are in the patch, so keys of other clients stay.
 	metadata := map[string]any{"uid": before.UID}
 	if changes := differences(before.Labels, after.Labels); len(changes) > 0 {
 		metadata["labels"] = changes
@@ -114,6 +122,7 @@ func (r *Reconciler) patch(ctx context.Context, before, after *corev1.Pod) (*cor
 	return pod, nil
 }
 
+// differences returns the entries of after that before does not have. Entries are never removed here.
 func differences(before, after map[string]string) map[string]string {
 	changes := map[string]string{}
 	for key, value := range after {
@@ -124,9 +133,10 @@ func differences(before, after map[string]string) map[string]string {
 	return changes
 }
 
-// recount writes the status. It counts the Pods that were assigned, so that a Pod counts after its cost is written. After a conflict with
-// admission it counts again, with Pods whose costs are written in the next pass. The Pods are listed after the WorkloadSpread was read,
-// so that a slot that is no longer recorded is that of a Pod in the list.
+// recount writes the status. It counts the Pods that were assigned, so that a Pod counts after its cost is written. After a
+// conflict with admission it counts again, with Pods whose costs are written in the next pass. The Pods are listed after the
+// WorkloadSpread was read, so that a slot that is no longer recorded is that of a Pod in the list. complete says whether all
+// Pods were written: only then is the generation observed. If the WorkloadSpread was deleted, the results are empty.
 func (r *Reconciler) recount(
 	ctx context.Context, object *v1beta1.WorkloadSpread, t *target, written map[types.UID]*corev1.Pod, complete bool, pods []*corev1.Pod,
 ) (counted spread.Counted, moved spread.Rescheduled, err error) {
@@ -136,6 +146,7 @@ func (r *Reconciler) recount(
 				return err
 			}
 		}
+		// The cache may not show the writes of this pass yet. Without this, a Pod that was just assigned would not count.
 		for i, pod := range pods {
 			if newer := written[pod.UID]; newer != nil && !older(newer, pod) {
 				pods[i] = newer
@@ -150,6 +161,7 @@ func (r *Reconciler) recount(
 		}
 		return nil
 	})
+	// Nothing was written if the version is the same.
 	if stored != nil && stored.ResourceVersion != object.ResourceVersion {
 		r.guard.Wrote(object.UID, resource.GroupResource(), stored.ResourceVersion)
 	}
@@ -159,13 +171,15 @@ func (r *Reconciler) recount(
 	return counted, moved, err
 }
 
-// older reports whether a Pod is certainly an older version than another one.
+// older reports whether a Pod is certainly an older version than another one. If the versions cannot be compared, it returns
+// false.
 func older(pod, than *corev1.Pod) bool {
 	order, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, than.ResourceVersion)
 	return err == nil && order < 0
 }
 
-// report writes events about what the stored status says for the first time.
+// report writes events about what the stored status says for the first time. A slot that ended late is no longer in the status,
+// so each of these events is written once.
 func (r *Reconciler) report(object *v1beta1.WorkloadSpread, counted spread.Counted, moved spread.Rescheduled) {
 	for _, late := range counted.Late {
 		if late.Deleted {
@@ -181,8 +195,10 @@ func (r *Reconciler) report(object *v1beta1.WorkloadSpread, counted spread.Count
 	}
 }
 
-// reportFull writes an event when the number of Pods that the target wants beyond the limits of all subsets has changed.
+// reportFull writes an event when the number of Pods that the target wants beyond the limits of all subsets has changed. The
+// last number is only in memory, so a new leader writes the event once more.
 func (r *Reconciler) reportFull(object *v1beta1.WorkloadSpread, replicas int) {
+	// Swap stores the number also if it is zero, so the event is sent again when Pods overflow again.
 	overflow := spread.Overflow(object, replicas)
 	told, known := r.overflows.Swap(object.UID, overflow)
 	if overflow > 0 && (!known || told != overflow) {
@@ -191,8 +207,10 @@ func (r *Reconciler) reportFull(object *v1beta1.WorkloadSpread, replicas int) {
 	}
 }
 
-// delete deletes Pods that found no node in time. Their workload creates them again, in another subset.
+// delete deletes Pods that found no node in time. Their workload creates them again, in another subset. The UID in the
+// preconditions protects a replacement of the same name. Admission returns the slot of the Pod.
 func (r *Reconciler) delete(ctx context.Context, object *v1beta1.WorkloadSpread, pods []*corev1.Pod) error {
+	// A Pod that is not deleted now is found again in the next pass.
 	errs := make([]error, 0, len(pods))
 	for _, pod := range pods {
 		err := r.kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewPreconditionDeleteOptions(string(pod.UID)))

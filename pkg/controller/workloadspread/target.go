@@ -23,30 +23,33 @@ import (
 	"kruise.io/kruise/pkg/workload/spread"
 )
 
-// customPeriod is the time between two reads of a workload of a custom kind.
+// customPeriod is the time between two reads of a workload of a custom kind. There are no events for it.
 const customPeriod = 15 * time.Second
 
 // ownerKept is how long the controller of an object between a custom workload and its Pods is remembered.
 const ownerKept = 10 * time.Minute
 
-// target is the workload of a WorkloadSpread.
+// target is the workload of a WorkloadSpread, as far as a pass needs it.
 type target struct {
+	// replicas is the number of Pods that the workload wants. Percentages are of this number.
 	replicas int
 	// latest is the version of new Pods, or empty if it is not known.
 	latest string
 	// again is when the target is read again, if nothing says when it changes, or zero.
 	again time.Duration
-	// pods lists the Pods as the cache shows them now.
+	// pods lists the Pods as the cache shows them now. A pass calls it again after a conflict.
 	pods func() ([]*corev1.Pod, error)
 }
 
-// nothing is a target that does not exist.
+// nothing is a target that does not exist: it wants no Pods and has none, so the recount removes all Pods from the status.
 func nothing() *target {
 	return &target{pods: func() ([]*corev1.Pod, error) { return nil, nil }}
 }
 
-// target returns the workload of a WorkloadSpread.
+// target returns the workload of a WorkloadSpread. Workloads of known kinds come from the caches, others from the API server. A
+// target that does not exist is no error.
 func (r *Reconciler) target(ctx context.Context, object *v1beta1.WorkloadSpread) (*target, error) {
+	// Validation requires a target. Without one there is nothing to count.
 	ref, kind := object.Spec.TargetRef, spread.KindOf(object)
 	if ref == nil {
 		return nothing(), nil
@@ -65,6 +68,7 @@ func (r *Reconciler) target(ctx context.Context, object *v1beta1.WorkloadSpread)
 	}
 	t := &target{replicas: spread.Total(object, workload)}
 	owners := []types.UID{workload.GetUID()}
+	// The Pods of a Deployment belong to its ReplicaSets, also to those of old revisions. Each revision is a version.
 	if kind == kinds.Deployment {
 		sets, err := controller.ByOwner[*appsv1.ReplicaSet](r.sets, workload.GetUID())
 		if err != nil {
@@ -76,9 +80,11 @@ func (r *Reconciler) target(ctx context.Context, object *v1beta1.WorkloadSpread)
 		}
 		t.latest = newest(sets)
 	}
+	// A ReplicaSet can be the target itself.
 	if set, ok := workload.(*appsv1.ReplicaSet); ok {
 		t.latest = set.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 	}
+	// All Pods of such a target have this version.
 	if !spread.Versioned(object) {
 		t.latest = spread.Unversioned
 	}
@@ -86,7 +92,7 @@ func (r *Reconciler) target(ctx context.Context, object *v1beta1.WorkloadSpread)
 	return t, nil
 }
 
-// newest returns the version of the ReplicaSet with the highest revision.
+// newest returns the version of the ReplicaSet with the highest revision, or "" if none has a revision.
 func newest(sets []*appsv1.ReplicaSet) (version string) {
 	most := -1
 	for _, set := range sets {
@@ -97,7 +103,7 @@ func newest(sets []*appsv1.ReplicaSet) (version string) {
 	return version
 }
 
-// ownedBy returns the Pods of the owners that the filter selects, sorted by name.
+// ownedBy returns the Pods of the owners that the filter selects, sorted by name. The order is the same in each pass.
 func (r *Reconciler) ownedBy(object *v1beta1.WorkloadSpread, owners []types.UID) (pods []*corev1.Pod, err error) {
 	for _, owner := range owners {
 		owned, err := controller.ByOwner[*corev1.Pod](r.pods, owner)
@@ -109,6 +115,8 @@ func (r *Reconciler) ownedBy(object *v1beta1.WorkloadSpread, owners []types.UID)
 	return filtered(object, pods), nil
 }
 
+// filtered returns the Pods of the namespace that the filter of the WorkloadSpread selects, sorted by name. It changes the
+// given slice.
 func filtered(object *v1beta1.WorkloadSpread, pods []*corev1.Pod) []*corev1.Pod {
 	pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 		return pod.Namespace != object.Namespace || !spread.Selects(object, pod.Labels)
@@ -117,8 +125,8 @@ func filtered(object *v1beta1.WorkloadSpread, pods []*corev1.Pod) []*corev1.Pod 
 	return pods
 }
 
-// ofCustom returns a workload of a kind that the administrator allows, as its server says. Nothing says when it changes, so it is read
-// again after a time.
+// ofCustom returns a workload of a kind that the administrator allows, as its server says. Nothing says when it changes, so it
+// is read again after customPeriod, also if it does not exist yet. Its Pods have no versions.
 func (r *Reconciler) ofCustom(ctx context.Context, object *v1beta1.WorkloadSpread) (*target, error) {
 	workload, err := r.custom.Target(ctx, object)
 	if err != nil {
@@ -141,7 +149,8 @@ func (r *Reconciler) ofCustom(ctx context.Context, object *v1beta1.WorkloadSprea
 	return t, nil
 }
 
-// below returns the Pods whose controller is of a kind between the workload and its Pods, and belongs to the workload.
+// below returns the Pods whose controller is of a kind between the workload and its Pods, and belongs to the workload. It looks
+// at all Pods of the namespace that the filter selects, because no index finds Pods by an owner above their controller.
 func (r *Reconciler) below(
 	ctx context.Context, object *v1beta1.WorkloadSpread, entry *spread.Custom, owner types.UID,
 ) (pods []*corev1.Pod, err error) {
@@ -165,7 +174,8 @@ func (r *Reconciler) below(
 	return pods, nil
 }
 
-// belongs reports whether the chain of controllers above an object leads to the owner through kinds of the list.
+// belongs reports whether the chain of controllers above an object leads to the owner through kinds of the list. The chain is
+// at most as long as the list, so a circle of references ends.
 func (r *Reconciler) belongs(ctx context.Context, object metav1.Object, entry *spread.Custom, owner types.UID) (bool, error) {
 	ref := metav1.GetControllerOf(object)
 	for range len(entry.SubResources) {
@@ -183,14 +193,17 @@ func (r *Reconciler) belongs(ctx context.Context, object metav1.Object, entry *s
 	return false, nil
 }
 
-// controllerOf returns the controller of an object, or nil.
+// controllerOf returns the controller of an object, or nil if it has none or does not exist. Answers are kept for ownerKept,
+// because many Pods have the same controller. An answer that the object does not exist is not kept.
 func (r *Reconciler) controllerOf(ctx context.Context, namespace string, ref *metav1.OwnerReference) (*metav1.OwnerReference, error) {
+	// The UID identifies the object, so an answer stays right: the controller of an object rarely changes.
 	if known, found := r.above.Get(ref.UID); found {
 		if above, ok := known.(*metav1.OwnerReference); ok {
 			return above, nil
 		}
 	}
 	objects, err := r.custom.Resource(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind(), namespace)
+	// The kind is not served any more, so its objects are gone.
 	if meta.IsNoMatchError(err) {
 		return nil, nil
 	}

@@ -18,7 +18,8 @@ func Total(spec *v1beta1.PodUnavailableBudgetSpec, replicas int32) int32 {
 }
 
 // Desired returns how many of total Pods must stay available. Percentages are rounded up, in maxUnavailable as well as in
-// minAvailable. It returns an error if the spec sets neither field, or a value that is neither a number nor a percentage.
+// minAvailable, as those of a PodDisruptionBudget. It returns an error if the spec sets neither field, or a value that is
+// neither a number nor a percentage.
 func Desired(spec *v1beta1.PodUnavailableBudgetSpec, total int32) (int32, error) {
 	switch {
 	case spec.MaxUnavailable != nil:
@@ -38,6 +39,7 @@ func Desired(spec *v1beta1.PodUnavailableBudgetSpec, total int32) (int32, error)
 	}
 }
 
+// share resolves a number or a percentage of total, between zero and the largest number of replicas.
 func share(value *intstr.IntOrString, total int32) (int32, error) {
 	number, err := intstr.GetScaledValueFromIntOrPercent(value, int(total), true)
 	if err != nil {

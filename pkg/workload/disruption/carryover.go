@@ -11,6 +11,8 @@ import (
 
 // Grant is a grant of one budget for one Pod. It outlives the budget: the disruption that it allowed may still be under way.
 type Grant struct {
+	// at is when the grant was made or last renewed, and first when it was made, or zero if it was never renewed. deletion says
+	// which expiry it has.
 	at, first metav1.Time
 	deletion  bool
 }
@@ -35,10 +37,12 @@ func (g Grant) Ends() time.Time {
 	return g.at.Add(UpdateExpiry)
 }
 
-// MayBeFor reports whether the grant may be for this Pod, and not for one of that name before it.
+// MayBeFor reports whether the grant may be for this Pod, and not for one of that name before it. API times have whole seconds,
+// so a Pod that was created in the second of the grant may be meant.
 func (g Grant) MayBeFor(pod *corev1.Pod) bool { return !pod.CreationTimestamp.After(g.at.Time) }
 
-// CarryOver records a grant that another budget made for a Pod which this budget governs now. It keeps a newer grant of the Pod.
+// CarryOver records a grant that another budget made for a Pod which this budget governs now. It keeps a newer grant of the
+// Pod. The recount then treats it as a grant of this budget.
 func CarryOver(status *v1beta1.PodUnavailableBudgetStatus, pod *corev1.Pod, grant Grant) {
 	name := pod.Name
 	known, goes := status.DisruptedPods[name]

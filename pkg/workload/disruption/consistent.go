@@ -11,7 +11,8 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// Consistent reports whether the Pod's running containers match its spec, so no in-place update is in progress.
+// Consistent reports whether the Pod's running containers match its spec, so no in-place update is in progress. If all images
+// have digests, the running digests decide, because they prove what runs. Otherwise the records of updates do.
 func Consistent(pod *corev1.Pod) bool {
 	digests := 0
 	for i := range pod.Spec.Containers {
@@ -30,12 +31,13 @@ func Consistent(pod *corev1.Pod) bool {
 	if !sidecarsConsistent(pod) {
 		return false
 	}
+	// Without sightings over time, an update that only time can judge counts as in progress.
 	progress, err := inplace.Evaluate(pod, nil)
 	return err == nil && progress.Complete
 }
 
-// sidecarsConsistent is Consistent for containers that SidecarSets injected. If the record of the last update cannot be read, an
-// update is assumed to be in progress.
+// sidecarsConsistent is Consistent for containers that SidecarSets injected. If the record of the last update cannot be read,
+// an update is assumed to be in progress. A sidecar whose image ID is still the recorded one has not been replaced.
 func sidecarsConsistent(pod *corev1.Pod) bool {
 	if pod.Annotations[pub.SidecarSetInjectedListKey] == "" {
 		return true
@@ -60,12 +62,14 @@ func sidecarsConsistent(pod *corev1.Pod) bool {
 	return true
 }
 
+// injected reports whether a SidecarSet has added the container.
 func injected(container corev1.Container) bool {
 	return slices.ContainsFunc(container.Env, func(env corev1.EnvVar) bool {
 		return env.Name == pub.SidecarInjectedEnv && env.Value == "true"
 	})
 }
 
+// statusOf returns the status of a container, or nil if the node has not reported it.
 func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == container {

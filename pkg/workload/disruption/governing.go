@@ -20,7 +20,8 @@ type Workload struct {
 	Name string
 }
 
-// WorkloadOf returns the workload that a reference names.
+// WorkloadOf returns the workload that a reference names. The version does not matter. An API version that cannot be parsed
+// gives an empty group.
 func WorkloadOf(apiVersion, kind, name string) Workload {
 	return Workload{GroupKind: schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind(), Name: name}
 }
@@ -48,6 +49,7 @@ type Budgets interface {
 	ByIndex(name, value string) ([]any, error)
 }
 
+// targetIndex finds budgets by their target, and anchorIndex by a requirement of their selector.
 const (
 	targetIndex = "budgetTarget"
 	anchorIndex = "budgetAnchor"
@@ -83,12 +85,14 @@ func Index(informer cache.SharedIndexInformer) error {
 	return informer.AddIndexers(missing)
 }
 
+// targetKey returns the value of a workload in targetIndex.
 func targetKey(namespace string, w Workload) string {
 	return strings.Join([]string{namespace, w.Group, w.Kind, w.Name}, "/")
 }
 
 // Governing returns the one budget that governs a Pod with the given labels and workloads, or nil. Budgets that target one of
-// the workloads take precedence over budgets that select the labels. Among several, the first by name governs.
+// the workloads take precedence over budgets that select the labels. Among several, the first by name governs, so that all
+// programs choose the same one.
 func Governing(
 	budgets Budgets, namespace string, podLabels map[string]string, workloads []Workload,
 ) (*v1beta1.PodUnavailableBudget, error) {
@@ -112,6 +116,7 @@ func Matching(
 	return append(targeting, selecting...), err
 }
 
+// targeting returns the budgets that target one of the workloads.
 func targeting(budgets Budgets, namespace string, workloads []Workload) (matching []*v1beta1.PodUnavailableBudget, err error) {
 	for _, workload := range workloads {
 		found, err := lookUp(budgets, targetIndex, targetKey(namespace, workload))
@@ -123,6 +128,7 @@ func targeting(budgets Budgets, namespace string, workloads []Workload) (matchin
 	return matching, nil
 }
 
+// selecting returns the budgets whose selector matches. The index finds candidates, so each of them is checked.
 func selecting(budgets Budgets, namespace string, podLabels map[string]string) (matching []*v1beta1.PodUnavailableBudget, err error) {
 	for _, value := range selectorindex.Values(namespace, podLabels) {
 		found, err := lookUp(budgets, anchorIndex, value)
@@ -138,6 +144,7 @@ func selecting(budgets Budgets, namespace string, podLabels map[string]string) (
 	return matching, nil
 }
 
+// firstByName returns the budget with the first name, or nil if there is none.
 func firstByName(budgets []*v1beta1.PodUnavailableBudget) (first *v1beta1.PodUnavailableBudget) {
 	for _, budget := range budgets {
 		if first == nil || budget.Name < first.Name {
@@ -147,6 +154,7 @@ func firstByName(budgets []*v1beta1.PodUnavailableBudget) (first *v1beta1.PodUna
 	return first
 }
 
+// lookUp returns the budgets with a value in an index.
 func lookUp(budgets Budgets, index, value string) ([]*v1beta1.PodUnavailableBudget, error) {
 	items, err := budgets.ByIndex(index, value)
 	if err != nil {
@@ -161,7 +169,8 @@ func lookUp(budgets Budgets, index, value string) ([]*v1beta1.PodUnavailableBudg
 	return found, nil
 }
 
-// Hinted returns the name of the budget in the Pod's annotations, or "".
+// Hinted returns the name of the budget in the Pod's annotations, or "". It is only a hint: users can change it, and it can be
+// out of date.
 func Hinted(annotations map[string]string) string {
 	if name := annotations[pub.RelatedPubKeyNew]; name != "" {
 		return name

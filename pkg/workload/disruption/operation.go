@@ -9,10 +9,12 @@ import (
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 )
 
-// usualOperations are the operations that a budget protects when its spec names none.
+// usualOperations are the operations that a budget protects when its spec names none. A resize that restarts nothing is not
+// among them.
 var usualOperations = []v1beta1.PubOperation{v1beta1.PubDeleteOperation, v1beta1.PubUpdateOperation, v1beta1.PubEvictOperation}
 
-// UpdateOf returns which operation an update of a Pod is. It returns false if the update is no disruption.
+// UpdateOf returns which operation an update of a Pod is. It returns false if the update is no disruption. A change of metadata
+// is none, except for the label that takes a Pod out of service.
 func UpdateOf(before, after *corev1.Pod) (v1beta1.PubOperation, bool) {
 	switch {
 	case !markedUnavailable(before) && markedUnavailable(after):
@@ -27,7 +29,7 @@ func UpdateOf(before, after *corev1.Pod) (v1beta1.PubOperation, bool) {
 }
 
 // restartsNothing reports whether the update only changes resources that the node can change in a running container.
-// kube-apiserver already rejects an update that changes the QoS class.
+// kube-apiserver already rejects an update that changes the QoS class. The node resizes no static Pods in place.
 func restartsNothing(before, after *corev1.Pod) bool {
 	if _, static := before.Annotations[corev1.MirrorPodAnnotationKey]; static || len(before.Spec.Containers) != len(after.Spec.Containers) {
 		return false
@@ -57,12 +59,14 @@ func changesRestart(container *corev1.Container, wanted corev1.ResourceRequireme
 	return !apiequality.Semantic.DeepEqual(container.Resources.Claims, wanted.Claims)
 }
 
+// restartsFor reports whether the container asks for a restart when the resource changes.
 func restartsFor(container *corev1.Container, name corev1.ResourceName) bool {
 	return slices.ContainsFunc(container.ResizePolicy, func(policy corev1.ContainerResizePolicy) bool {
 		return policy.ResourceName == name && policy.RestartPolicy == corev1.RestartContainer
 	})
 }
 
+// changedNames returns the resources that two lists do not have in the same amount.
 func changedNames(before, after corev1.ResourceList) (names []corev1.ResourceName) {
 	for name, amount := range after {
 		if old, found := before[name]; !found || !old.Equal(amount) {

@@ -38,7 +38,7 @@ type Count struct {
 }
 
 // Recount computes the status of a budget from the observed Pods. A Pod with a standing grant counts as unavailable. It returns
-// an error if the budget is invalid or a Pod cannot be read.
+// an error if the budget is invalid or a Pod cannot be read. The budget is not changed.
 func Recount(budget *v1beta1.PodUnavailableBudget, seen *Observation) (*Count, error) {
 	total := Total(&budget.Spec, seen.Replicas)
 	desired, err := Desired(&budget.Spec, total)
@@ -51,6 +51,7 @@ func Recount(budget *v1beta1.PodUnavailableBudget, seen *Observation) (*Count, e
 			r.active[pod.Name] = pod
 		}
 	}
+	// goes are the grants of deletions, and changes those of updates.
 	goes, changes := r.grants(budget.Status.DisruptedPods, DeletionExpiry), r.grants(budget.Status.UnavailablePods, UpdateExpiry)
 	live, err := seen.Server.look(append(doubtful(goes), doubtful(changes)...))
 	if err != nil {
@@ -58,6 +59,7 @@ func Recount(budget *v1beta1.PodUnavailableBudget, seen *Observation) (*Count, e
 	}
 	disrupted, unavailable := r.standing(goes, live, r.notDeleted), r.standing(changes, live, func(string) {})
 	current := int32(0)
+	// A Pod with a standing grant counts as unavailable, whatever the cache shows.
 	for name, pod := range r.active {
 		_, goes := disrupted[name]
 		_, changes := unavailable[name]
@@ -74,6 +76,7 @@ func Recount(budget *v1beta1.PodUnavailableBudget, seen *Observation) (*Count, e
 	return r.count, nil
 }
 
+// recount is the state of one recount. active are the active Pods of the budget, by name.
 type recount struct {
 	*Observation
 	active map[string]*corev1.Pod
@@ -82,13 +85,16 @@ type recount struct {
 
 // grant is an entry in the budget's status, together with the cached Pod.
 type grant struct {
-	name      string
-	at        metav1.Time
+	name string
+	at   metav1.Time
+	// remaining is the time until the grant expires. cached is the Pod as the cache shows it, or nil. counted is true if the
+	// Pod is one of those that are counted.
 	remaining time.Duration
 	cached    *corev1.Pod
 	counted   bool
 }
 
+// grants returns the entries of one list in the status, with their Pods.
 func (r *recount) grants(made map[string]metav1.Time, expiry time.Duration) []grant {
 	all := make([]grant, 0, len(made))
 	for name, at := range made {
@@ -102,7 +108,7 @@ func (r *recount) grants(made map[string]metav1.Time, expiry time.Duration) []gr
 // ends reports whether the grant ends according to the cache: its Pod is gone or terminating, or the grant expired.
 func (g *grant) ends() bool { return g.remaining <= 0 || g.cached == nil || !podstate.Active(g.cached) }
 
-// doubtful returns the grants that end if the server confirms what the cache shows.
+// doubtful returns the grants that end if the server confirms what the cache shows. Only these cost a read.
 func doubtful(grants []grant) (ends []grant) {
 	for _, g := range grants {
 		if g.ends() {
@@ -112,8 +118,9 @@ func doubtful(grants []grant) (ends []grant) {
 	return ends
 }
 
-// standing returns the grants that stand. A grant ends only when the cache shows the same version as the server, because the Pod
-// then counts by what the cache shows.
+// standing returns the grants that stand. A grant ends only when the cache shows the same version as the server, because the
+// Pod then counts by what the cache shows. expired is called for each Pod that is counted and whose grant ended. Recheck
+// becomes due when the first standing grant may end.
 func (r *recount) standing(grants []grant, live map[string]*metav1.ObjectMeta, expired func(string)) (standing map[string]metav1.Time) {
 	for _, g := range grants {
 		if g.ends() {
@@ -124,6 +131,7 @@ func (r *recount) standing(grants []grant, live map[string]*metav1.ObjectMeta, e
 			case shown:
 				continue
 			}
+			// The cache is behind the server, so the grant stands.
 			g.remaining = lookAgain
 		}
 		if standing == nil {
@@ -152,7 +160,8 @@ func renewals(renewed, disrupted, unavailable map[string]metav1.Time) (standing 
 	return standing
 }
 
-// cached returns the Pod that this recount counts, if there is one, else the Pod from the cache.
+// cached returns the Pod that this recount counts, if there is one, else the Pod from the cache. A grant can be for a Pod that
+// the budget no longer governs.
 func (r *recount) cached(name string) (pod *corev1.Pod, counted bool) {
 	if pod, counted = r.active[name]; counted {
 		return pod, true
@@ -160,7 +169,7 @@ func (r *recount) cached(name string) (pod *corev1.Pod, counted bool) {
 	return r.Cached(name), false
 }
 
-// shows reports whether the cache has the same version of the Pod as the server.
+// shows reports whether the cache has the same version of the Pod as the server. nil stands for a Pod that does not exist.
 func shows(live *metav1.ObjectMeta, cached *corev1.Pod) bool {
 	if live == nil || cached == nil {
 		return live == nil && cached == nil
@@ -168,6 +177,7 @@ func shows(live *metav1.ObjectMeta, cached *corev1.Pod) bool {
 	return live.UID == cached.UID && live.ResourceVersion == cached.ResourceVersion
 }
 
+// notDeleted records a Pod whose deletion was granted and did not happen.
 func (r *recount) notDeleted(name string) {
 	r.count.NotDeleted = append(r.count.NotDeleted, r.active[name])
 }

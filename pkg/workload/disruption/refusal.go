@@ -33,12 +33,14 @@ type Refusal struct {
 	Reason Reason
 	// Namespace and Name identify the budget.
 	Namespace, Name string
-	status          v1beta1.PodUnavailableBudgetStatus
+	// status is what the decision was made from. Error shows its numbers.
+	status v1beta1.PodUnavailableBudgetStatus
 	// pod, since and ends describe the grant of GrantUsedUp.
 	pod         string
 	since, ends time.Time
 }
 
+// refuse returns the refusal of a budget. It copies the status, because the caller may change the budget.
 func refuse(budget *v1beta1.PodUnavailableBudget, reason Reason) error {
 	return &Refusal{Reason: reason, Namespace: budget.Namespace, Name: budget.Name, status: budget.Status}
 }

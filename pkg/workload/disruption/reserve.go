@@ -18,15 +18,17 @@ import (
 	"kruise.io/kruise/pkg/workload/groupcommit"
 )
 
-// reserveAttempts is how often a write is retried at once after a conflict on the budget.
+// reserveAttempts is how often a write is retried at once after a conflict on the budget. The apiserver grants on the same
+// object.
 const reserveAttempts = 10
 
-// errContended means that the budget changed at every attempt to write it.
+// errContended means that the budget changed at every attempt to write it. Refused is true for it, so the Pod is tried again.
 var errContended = errors.New("other clients changed the PodUnavailableBudget during every attempt")
 
 // Reserver reserves budget before a workload takes a Pod out of service. A container changes only after its Pod is out of service,
 // so a webhook that sees the change would ask too late.
 type Reserver struct {
+	// budgets finds the budget in a cache. Only its name is used; the decision is made on the stored budget.
 	budgets Budgets
 	client  policyclient.PodUnavailableBudgetsGetter
 	clock   clock.PassiveClock
@@ -41,14 +43,15 @@ func NewReserver(budgets Budgets, client policyclient.PodUnavailableBudgetsGette
 	return r
 }
 
-// Reserve reserves the Pod's share of the budget that governs it. It returns nil if no budget governs the Pod. If the Pod has to
-// wait, it returns an error for which Refused is true.
+// Reserve reserves the Pod's share of the budget that governs it. It returns nil if no budget governs the Pod. If the Pod has
+// to wait, it returns an error for which Refused is true. The grant is stored when it returns nil.
 func (r *Reserver) Reserve(ctx context.Context, workload metav1.Object, kind schema.GroupKind, pod *corev1.Pod) error {
 	request := &Request{Operation: v1beta1.PubUpdateOperation, Pod: pod}
 	if Exempt(request) {
 		return nil
 	}
 	workloads := []Workload{{GroupKind: kind, Name: workload.GetName()}}
+	// A Pod of a workload that another workload controls may have a budget for that one.
 	if above := metav1.GetControllerOfNoCopy(workload); above != nil {
 		workloads = append(workloads, WorkloadOf(above.APIVersion, above.Kind, above.Name))
 	}
@@ -62,7 +65,8 @@ func (r *Reserver) Reserve(ctx context.Context, workload metav1.Object, kind sch
 	})
 }
 
-// write stores grants only if the budget is unchanged since it was read. A deleted budget limits nothing.
+// write stores grants only if the budget is unchanged since it was read. A deleted budget limits nothing. It implements the
+// write of package groupcommit: spend may be called several times, each time on a fresh copy.
 func (r *Reserver) write(ctx context.Context, key types.NamespacedName, spend func(*v1beta1.PodUnavailableBudget) error) error {
 	client := r.client.PodUnavailableBudgets(key.Namespace)
 	for range reserveAttempts {
@@ -92,7 +96,7 @@ func (r *Reserver) write(ctx context.Context, key types.NamespacedName, spend fu
 }
 
 // Refused reports whether a budget caused the error: the budget refused here, the API server answered with a budget's refusal,
-// or every attempt to write the budget conflicted.
+// or every attempt to write the budget conflicted. Such an error is no failure of the workload.
 func Refused(err error) bool {
 	var refusal *Refusal
 	return errors.As(err, &refusal) || apierrors.HasStatusCause(err, Cause) || errors.Is(err, errContended)

@@ -15,6 +15,7 @@ const looksAtOnce = 16
 // terminating, or the grant had expired. A recount whose write conflicts with a new grant is repeated with the same Server, so
 // it does not read every Pod again.
 type Server struct {
+	// live reads a Pod. over are the final answers; nil means that the Pod does not exist.
 	live func(name string) (*metav1.ObjectMeta, error)
 	over map[look]*metav1.ObjectMeta
 }

@@ -20,11 +20,12 @@ const (
 	// UpdateExpiry is how long a granted update may take to appear in the cache.
 	UpdateExpiry = 10 * time.Second
 	// grantLife is the maximum lifetime of a grant, including all renewals. A client may retry without end what something else
-	// refuses, and its Pod counts as unavailable meanwhile.
+	// refuses, and its Pod counts as unavailable meanwhile. docs/architecture/budgets.md tells users this time.
 	grantLife = 30 * time.Second
 	// requestLife is how long a grant stands at least after a request used it, so that it does not expire during that request.
 	requestLife = UpdateExpiry / 2
-	// mostGrants caps the unobserved grants per budget, because all of them are stored in one object.
+	// mostGrants caps the unobserved grants per budget, because all of them are stored in one object. The controller removes
+	// those that it has observed.
 	mostGrants = 2000
 	// clockPrecision is the difference from which one API time is certainly later than another. API times have whole seconds.
 	clockPrecision = 2 * time.Second
@@ -43,7 +44,8 @@ type Request struct {
 	ResizeIsUpdate bool
 }
 
-// Exempt reports whether the Pod may be disrupted whatever its budget says. It decides what can be decided without the budget.
+// Exempt reports whether the Pod may be disrupted whatever its budget says. It decides what can be decided without the budget:
+// the user's annotation, a Pod that has ended or is being deleted, and a Pod that does not serve anyway.
 func Exempt(request *Request) bool {
 	free, err := strconv.ParseBool(request.Pod.Annotations[pub.PubNoProtectKey])
 	if err == nil && free || !podstate.Active(request.Pod) {
@@ -59,23 +61,28 @@ func evictedUnhealthy(request *Request) bool {
 }
 
 // Spend decides on a request that is not exempt, by the budget as it is stored now. It records a grant in the status of the
-// given budget. The caller owns the budget, and must store it if the status changed. A returned error is a *Refusal.
+// given budget. The caller owns the budget, and must store it if the status changed: the grant counts only after that. A nil
+// error permits the disruption. A returned error is a *Refusal.
 func Spend(budget *v1beta1.PodUnavailableBudget, request *Request, now time.Time) error {
 	spec, status := &budget.Spec, &budget.Status
 	ignored := selectorindex.Parse(spec.IgnoredPodSelector)
 	if ignored.Matches(labels.Set(request.Pod.Labels)) || !protects(spec, request.Operation, request.ResizeIsUpdate) {
 		return nil
 	}
+	// A Pod that does not serve costs nothing, unless the budget also protects running Pods from eviction.
 	serving := Serving(request.Pod)
 	if !serving && !judgesUnhealthy(spec, request) {
 		return nil
 	}
+	// The counts belong to another spec, or nothing was counted yet.
 	if status.ObservedGeneration != budget.Generation {
 		return refuse(budget, NotObserved)
 	}
 	switch granted, found := grantOf(status, request); {
+	// Nothing has to stay available, or enough Pods are available without this one.
 	case status.DesiredAvailable == 0, !serving && status.CurrentAvailable >= status.DesiredAvailable:
 		return nil
+	// A retry uses its grant again and takes no second one.
 	case found:
 		return renew(budget, request, granted, now)
 	case status.UnavailableAllowed <= 0:
@@ -89,7 +96,8 @@ func Spend(budget *v1beta1.PodUnavailableBudget, request *Request, now time.Time
 	return nil
 }
 
-// take stops counting the Pod as available, exactly as the next recount will. That recount then has nothing to write.
+// take stops counting the Pod as available, exactly as the next recount will. That recount then has nothing to write, so it
+// does not conflict with the next grants.
 func take(status *v1beta1.PodUnavailableBudgetStatus, request *Request, now time.Time) {
 	status.UnavailableAllowed--
 	if Available(request.Pod) {
@@ -105,7 +113,8 @@ func judgesUnhealthy(spec *v1beta1.PodUnavailableBudgetSpec, request *Request) b
 }
 
 // grantOf returns the time of the Pod's grant. A grant holds only the name of its Pod. It does not apply to a Pod that was
-// created under that name later. If the times do not tell, it applies only if the caller knows that it is for this Pod.
+// created under that name later. If the times do not tell, it applies only if the caller knows that it is for this Pod:
+// request.Granted is the time of an earlier attempt of the same request.
 func grantOf(status *v1beta1.PodUnavailableBudgetStatus, request *Request) (time.Time, bool) {
 	at, found := status.DisruptedPods[request.Pod.Name]
 	if !found {
@@ -116,7 +125,8 @@ func grantOf(status *v1beta1.PodUnavailableBudgetStatus, request *Request) (time
 }
 
 // renew uses a grant again. It extends the grant, so that it does not expire during the request that uses it, but never beyond
-// grantLife. A grant too old for that is refused: after it has ended, the request competes for the budget again.
+// grantLife. A grant too old for that is refused: after it has ended, the request competes for the budget again. A grant that
+// was made or renewed a short time ago is not written again.
 func renew(budget *v1beta1.PodUnavailableBudget, request *Request, at, now time.Time) error {
 	status, name := &budget.Status, request.Pod.Name
 	first := at
@@ -124,10 +134,12 @@ func renew(budget *v1beta1.PodUnavailableBudget, request *Request, at, now time.
 		first = before.Time
 	}
 	grants, expiry := grantsFor(status, request)
+	// The new time can be in the past of now, if the first grant is old.
 	extended := wholeSecond(now)
 	if latest := first.Add(grantLife - expiry); extended.After(latest) {
 		extended = latest
 	}
+	// Then the grant stays as it is, in the list in which it is.
 	if now.Sub(at) <= requestLife || !extended.After(at) {
 		extended, expiry = at, expiryOf(status, name)
 	}
@@ -177,6 +189,7 @@ func recordGrant(status *v1beta1.PodUnavailableBudgetStatus, request *Request, n
 	if !goes {
 		before = status.UnavailablePods[name]
 	}
+	// The second before is taken, so this one is a second later.
 	if !at.After(before.Time) {
 		at = before.Add(time.Second)
 	}
@@ -186,7 +199,8 @@ func recordGrant(status *v1beta1.PodUnavailableBudgetStatus, request *Request, n
 	request.Granted = at
 }
 
-// enter sets the time of a grant, among the given grants alone.
+// enter sets the time of a grant, among the given grants alone. A Pod has at most one grant, so a deletion grant replaces an
+// update grant.
 func enter(status *v1beta1.PodUnavailableBudgetStatus, grants *map[string]metav1.Time, name string, at time.Time) {
 	if *grants == nil {
 		*grants = map[string]metav1.Time{}

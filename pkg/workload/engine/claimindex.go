@@ -16,18 +16,22 @@ type claimIndex struct {
 	byInstance map[string][]*corev1.PersistentVolumeClaim
 	// byPod holds the claims that a Pod controls, by the UID of the Pod.
 	byPod map[types.UID][]*corev1.PersistentVolumeClaim
+	// names are the names of all claims above, and of those of Target.ClaimNames that exist. A creation skips claims with these
+	// names.
 	names map[string]bool
 }
 
+// instances returns the IDs of instances with claims of the workload, sorted, so that each pass decides in the same order.
 func (c *claimIndex) instances() []string { return slices.Sorted(maps.Keys(c.byInstance)) }
 
 // terminating reports whether any claim of the instance is being deleted. Its name cannot be used until the deletion is
-// complete.
+// complete. A Pod of this instance would wait for it.
 func (c *claimIndex) terminating(id string) bool {
 	return slices.ContainsFunc(c.byInstance[id], func(claim *corev1.PersistentVolumeClaim) bool { return claim.DeletionTimestamp != nil })
 }
 
-// of returns the claims of an instance that the workload controls and that are not being deleted.
+// of returns the claims of an instance that the workload controls and that are not being deleted. An object without an ID has
+// none.
 func (c *claimIndex) of(id string) (live []*corev1.PersistentVolumeClaim) {
 	if id == "" {
 		return nil
@@ -40,7 +44,8 @@ func (c *claimIndex) of(id string) (live []*corev1.PersistentVolumeClaim) {
 	return live
 }
 
-// ClaimsOf returns the claims of the Pod's instance that the workload controls and that are not being deleted.
+// ClaimsOf returns the claims of the Pod's instance that the workload controls and that are not being deleted. Claims that were
+// handed to the Pod are not among them.
 func (v *View) ClaimsOf(pod *corev1.Pod) []*corev1.PersistentVolumeClaim {
 	return v.claims.of(v.Instance(pod))
 }
@@ -80,7 +85,8 @@ type claimMove struct {
 	// to is the Pod that gets the claim. If it is nil, the claim returns to the workload or is deleted.
 	to     *corev1.Pod
 	delete bool
-	from   types.UID
+	// from is the UID of the present owner. The move removes this owner only.
+	from types.UID
 }
 
 // claimMoves returns the moves that are due whatever else the pass does. deleted are the Pods that the pass deletes.
@@ -89,6 +95,7 @@ type claimMove struct {
 // If claims are reused, a claim returns to the workload when its Pod is no longer to be deleted.
 func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 	if v.ReuseClaims {
+		// A Pod that was to be deleted got its claims first. If it stays after all, its claims would be deleted with it later.
 		for _, pod := range v.Pods {
 			if deleted[pod.UID] || v.leavesOnPurpose(pod) {
 				continue
@@ -108,6 +115,8 @@ func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 	}
 	for _, id := range v.claims.instances() {
 		for _, claim := range v.claims.of(id) {
+			// The last check protects claims that a Pod mounts although its label says otherwise, for example because a user
+			// changed the label.
 			if !active[id] && !v.memory.mayArrive(id, v.Now) && !v.mounted(claim.Name) {
 				moves = append(moves, claimMove{claim: claim, to: inactive[id], delete: inactive[id] == nil, from: v.Object.GetUID()})
 			}
@@ -116,7 +125,8 @@ func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 	return moves
 }
 
-// claimsWait returns the delay until claims kept for a Pod that may still be created must be checked again, or zero.
+// claimsWait returns the delay until claims kept for a Pod that may still be created must be checked again, or zero. Without
+// it, no event would come when the time for the creation is over.
 func (v *View) claimsWait() (wait time.Duration) {
 	if v.ReuseClaims {
 		return 0

@@ -7,7 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// writeClaims creates and changes claims. A claim that no longer exists is no error.
+// writeClaims creates and changes claims. A claim that no longer exists is no error. A conflict is none either: the next pass
+// decides again.
 func (x *execution) writeClaims(ctx context.Context, changes []ClaimChange) error {
 	return x.each(len(changes), func(i int) error {
 		change := &changes[i]

@@ -9,10 +9,12 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// largestBatch is the maximum number of Pods that a slow start creates at once.
+// largestBatch is the maximum number of Pods that a slow start creates at once. The width of the pass still limits concurrent
+// requests.
 const largestBatch = 64
 
-// create creates instances in batches that grow until a creation fails.
+// create creates instances in batches that grow until a creation fails. A quota or a webhook that refuses all of them is then
+// asked only a few times.
 func (x *execution) create(ctx context.Context, creations []Creation) error {
 	return podcontrol.SlowStart(len(creations), largestBatch, func(begin, end int) error {
 		if begin > 0 && x.spent() {
@@ -22,7 +24,8 @@ func (x *execution) create(ctx context.Context, creations []Creation) error {
 	})
 }
 
-// createInstance creates the missing claims of an instance, and then its Pod.
+// createInstance creates the missing claims of an instance, and then its Pod. If the process ends between the two, the next
+// pass finds claims without a Pod: it reuses them if the workload reuses claims, and deletes them otherwise.
 func (x *execution) createInstance(ctx context.Context, creation *Creation) error {
 	pod := creation.Blueprint.Build(creation.ID, x.view.Now)
 	var missing []*corev1.PersistentVolumeClaim
@@ -47,6 +50,7 @@ func (x *execution) createInstance(ctx context.Context, creation *Creation) erro
 		return x.failedCreate(Result{Pod: pod.Name, Err: err})
 	}
 	x.changed.Store(true)
+	// An attempt of an earlier pass for this ID need not be kept any longer.
 	x.lock.Lock()
 	x.created[creation.ID] = true
 	x.lock.Unlock()
@@ -68,6 +72,7 @@ func (x *execution) tryCreate(ctx context.Context, pod *corev1.Pod, claims int) 
 	return nil
 }
 
+// createClaim creates a claim for a Pod. If the answer was lost, or the claim exists already, claimAfterAll decides.
 func (x *execution) createClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim, pod string) error {
 	created, err := x.Server.CreateClaim(ctx, claim)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 )
 
 // delete deletes Pods. A Pod becomes the owner of its claims first, so garbage collection deletes the claims with it even if
-// this process ends between the two writes.
+// this process ends between the two writes. If a claim cannot be moved, its Pod is not deleted. A refusal by a budget has no
+// event.
 func (x *execution) delete(ctx context.Context, deletions []Deletion) error {
 	return x.each(len(deletions), func(i int) error {
 		pod := deletions[i].Pod
@@ -40,11 +41,13 @@ func (x *execution) delete(ctx context.Context, deletions []Deletion) error {
 	})
 }
 
+// moveClaims makes the moves, and joins their errors.
 func (x *execution) moveClaims(ctx context.Context, moves []claimMove) error {
 	return x.each(len(moves), func(i int) error { return x.moveClaim(ctx, moves[i]) })
 }
 
-// moveClaim changes the owner of a claim, or deletes the claim. A claim that no longer exists is no error.
+// moveClaim changes the owner of a claim, or deletes the claim. A claim that no longer exists is no error. Neither a move nor a
+// deletion of a claim counts as a change of the pass, because the stages decide on Pods.
 func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
 	owner, claim := x.view.Object.GetUID(), move.claim
 	if move.delete {

@@ -44,6 +44,8 @@ type Budget interface {
 
 // Engine executes passes over workloads of one kind. Its fields must be set before the first pass.
 type Engine struct {
+	// Server gets all writes, Caches give all reads of Observe, and Guard delays the next pass until the caches show the
+	// writes.
 	Server Server
 	Caches Caches
 	Guard  Guard
@@ -58,6 +60,7 @@ type Engine struct {
 	// Random returns the random part of a name. The default is rand.String of Kubernetes.
 	Random func(length int) string
 
+	// memories is the only field that changes later. It has a lock of its own.
 	memories memories
 }
 

@@ -19,6 +19,8 @@ const passContinues = 10 * time.Millisecond
 
 // execution is one pass over a View.
 type execution struct {
+	// The fields of an execution are used by several goroutines: the atomic values and, under lock, the maps and the slice. The
+	// others are only read.
 	*Engine
 	view     *View
 	deadline time.Time
@@ -34,6 +36,8 @@ type execution struct {
 }
 
 // Execute settles the Pods and executes the plan for the View. Errors are returned in the Outcome, for the workload's status.
+// No error stops the steps behind it, except that stages need the stored revision. The order matters: what puts Pods into
+// service, or keeps claims safe, comes before the stages.
 func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	x := &execution{
 		Engine: e, view: v, deadline: e.Clock.Now().Add(e.passTime()), created: map[string]bool{}, attempted: map[string]time.Time{},
@@ -50,10 +54,12 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	outcome.Add(Update, settled.err)
 	outcome.Add(Update, x.writeAll(ctx, settled.changes))
 	outcome.Add(Scale, x.moveClaims(ctx, v.claimMoves(plan.deleted())))
+	// The adopted revisions have changed since they were observed, so the next pass decides about a new one.
 	if !adopted || v.revision == history.Reuse {
 		outcome.Revision, outcome.CollisionCount, err = x.writeRevision(ctx)
 		outcome.Add(Update, err)
 	}
+	// A new Pod would name a revision that does not exist.
 	if outcome.Revision != nil {
 		x.stages(ctx, plan, &outcome)
 	}
@@ -65,7 +71,8 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 }
 
 // stages executes the stages until one of them changes something. Settling only puts Pods into service, so a stage that scales
-// may run in the same pass. A stage that updates runs only if nothing else changed in this pass.
+// may run in the same pass. A stage that updates runs only if nothing else changed in this pass. No stage runs while the
+// outcome of a write is unknown: the View may lack a Pod, or show one that is gone.
 func (x *execution) stages(ctx context.Context, plan *Plan, outcome *Outcome) {
 	settled := x.changed.Swap(false)
 	for i := range plan.Stages {
@@ -79,10 +86,13 @@ func (x *execution) stages(ctx context.Context, plan *Plan, outcome *Outcome) {
 	outcome.UpdatesDecided = !x.unknown.Load() && !settled && (!x.changed.Load() || endsWithUpdates(plan))
 }
 
+// endsWithUpdates reports whether the last stage updates Pods. If this one changed something, all earlier ones changed nothing.
 func endsWithUpdates(plan *Plan) bool {
 	return len(plan.Stages) > 0 && plan.Stages[len(plan.Stages)-1].Aim == Update
 }
 
+// stage makes the changes of one stage, and returns the errors for the condition of its aim. Claims come first, because new
+// Pods mount them.
 func (x *execution) stage(ctx context.Context, stage *Stage) error {
 	for _, notice := range stage.Warn {
 		eventType := corev1.EventTypeWarning
@@ -103,7 +113,8 @@ func (x *execution) stage(ctx context.Context, stage *Stage) error {
 	return failures.Update
 }
 
-// each calls f for 0..n-1, several at once. It starts no further calls once the pass has run out of time.
+// each calls f for 0..n-1, several at once. It starts no further calls once the pass has run out of time. The first call is
+// always made, so each pass makes progress.
 func (x *execution) each(n int, f func(i int) error) error {
 	return podcontrol.Parallel(n, x.width(), func(i int) error {
 		if i > 0 && x.spent() {
@@ -113,7 +124,7 @@ func (x *execution) each(n int, f func(i int) error) error {
 	})
 }
 
-// spent reports whether the pass has run out of time.
+// spent reports whether the pass has run out of time. If so, it notes that the next pass must continue.
 func (x *execution) spent() bool {
 	if x.Clock.Now().Before(x.deadline) {
 		return false
@@ -122,7 +133,8 @@ func (x *execution) spent() bool {
 	return true
 }
 
-// remember stores what the next pass must know.
+// remember stores what the next pass must know. An attempt of an earlier pass stays until its Pod is seen, or until it can no
+// longer arrive.
 func (x *execution) remember() {
 	v := x.view
 	kept := v.memory

@@ -16,7 +16,7 @@ import (
 
 // NeedsReconcile reports whether a change of a Pod may change what a pass does. Most of what the kubelet writes into a status
 // changes nothing. While an update, a hook or a grace period is in progress in a Pod, every change of the Pod counts, because
-// the pass may wait for it.
+// the pass may wait for it. Objects that are no Pods always count.
 func NeedsReconcile(before, after metav1.Object) bool {
 	b, ok := before.(*corev1.Pod)
 	a, okAfter := after.(*corev1.Pod)
@@ -28,13 +28,14 @@ func NeedsReconcile(before, after metav1.Object) bool {
 		!apiequality.Semantic.DeepEqual(b.OwnerReferences, a.OwnerReferences)
 }
 
-// settled reports whether no update, hook or grace period is in progress in a Pod.
+// settled reports whether no update, hook or grace period is in progress in a Pod, and its first conditions are set.
 func settled(pod *corev1.Pod) bool {
 	state := lifecycle.Of(pod)
 	return lifecycle.Serves(state) && inplace.Released(pod) && !inplace.Delayed(pod) && !readiness.Unset(pod) &&
 		!readiness.DrainDue(nil, pod, state)
 }
 
+// readySince returns when the condition Ready last changed, or nil. Availability is counted from it.
 func readySince(pod *corev1.Pod) *metav1.Time {
 	if c := podstate.Condition(pod, corev1.PodReady); c != nil {
 		return &c.LastTransitionTime

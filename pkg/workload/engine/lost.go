@@ -14,7 +14,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// Lost reports whether a failed write may have succeeded: its answer did not arrive, or it is a server error.
+// Lost reports whether a failed write may have succeeded: its answer did not arrive, or it is a server error. An error that is
+// no answer of the API counts as lost.
 func Lost(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -23,11 +24,14 @@ func Lost(err error) bool {
 	return err != nil
 }
 
-// createdAfterAll looks for the Pod of a failed creation. If the workload's Pod is not found, it returns the failure.
+// createdAfterAll looks for the Pod of a failed creation. If the workload's Pod is not found, it returns the failure. If not
+// even the read succeeds, or the Pod does not exist yet, the creation may still arrive: the ID is kept, and the next creation
+// uses the same name.
 func (x *execution) createdAfterAll(ctx context.Context, pod *corev1.Pod, id string, failure error) (*corev1.Pod, error) {
 	if !Lost(failure) && !apierrors.IsAlreadyExists(failure) {
 		return nil, failure
 	}
+	// A name that exists already may be that of a creation whose answer was lost in an earlier pass.
 	found, err := x.find(ctx, pod)
 	if err == nil && metav1.IsControlledBy(found, x.view.Object) && podstate.Active(found) {
 		return found, nil
@@ -56,7 +60,8 @@ func (x *execution) deletedAfterAll(ctx context.Context, pod *corev1.Pod, failur
 }
 
 // patchedAfterAll looks for the Pod of a failed patch, and returns the failure if the Pod is unchanged. If the Pod changed, it
-// does not matter who changed it: the next pass decides on the Pod as it is then.
+// does not matter who changed it: the next pass decides on the Pod as it is then. A Pod that is gone, and a conflict of an
+// exact change, are no failures either.
 func (x *execution) patchedAfterAll(ctx context.Context, change *Change, failure error) error {
 	if apierrors.IsNotFound(failure) || apierrors.IsConflict(failure) && change.Exact {
 		return nil
@@ -108,6 +113,7 @@ func (x *execution) resolve(ctx context.Context) error {
 		switch {
 		case err != nil && !missing:
 			failures = append(failures, fmt.Errorf("check the result of a write to Pod %s: %w", name, err))
+		// The cache shows another state than the server, so this pass must not create, delete or update.
 		case missing && cached >= 0, err == nil && cached < 0 && podstate.Active(found):
 			x.unknown.Store(true)
 		case err == nil && cached >= 0 && found.ResourceVersion != v.Pods[cached].ResourceVersion:

@@ -7,13 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// sighting is what was seen of a Pod without a break, and since when.
+// sighting is what was seen of a Pod without a break, and since when. what is a text that package inplace makes and compares.
 type sighting struct {
 	what  string
 	since time.Time
 }
 
-// memory is what one pass hands to the next. It is best effort: a controller that restarts begins without it.
+// memory is what one pass hands to the next. It is best effort: a controller that restarts begins without it. Then updates that
+// only time decides take longer, and a creation that arrives late can add a Pod, which the next pass deletes.
 type memory struct {
 	// sightings are of Pods whose update can only be judged complete by elapsed time, by Pod UID. Times are by the clock of this
 	// process.
@@ -45,12 +46,14 @@ type memories struct {
 	all  map[types.UID]memory
 }
 
+// of returns the memory of a workload. Only one pass over a workload runs at a time, so its maps need no lock.
 func (m *memories) of(owner types.UID) memory {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	return m.all[owner]
 }
 
+// keep stores the memory of a workload. An empty one is removed.
 func (m *memories) keep(owner types.UID, kept memory) {
 	m.lock.Lock()
 	defer m.lock.Unlock()

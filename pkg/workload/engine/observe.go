@@ -38,7 +38,8 @@ type Caches struct {
 	Claim func(namespace, name string) (*corev1.PersistentVolumeClaim, error)
 }
 
-// Observe reads the caches into a View of the workload.
+// Observe reads the caches into a View of the workload. It reads only caches. The guard has made sure that the caches show the
+// writes of the last pass. Any error means that nothing is decided.
 func (e *Engine) Observe(target *Target) (*View, error) {
 	owner := target.Object.GetUID()
 	v := &View{
@@ -66,6 +67,8 @@ func (e *Engine) Observe(target *Target) (*View, error) {
 	return v, nil
 }
 
+// sortPods sorts the Pods of the workload by name, and divides them. A Pod that is not active is Inactive even if the selector
+// no longer matches it.
 func (v *View) sortPods(all []*corev1.Pod) {
 	slices.SortFunc(all, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	for _, pod := range all {
@@ -80,7 +83,8 @@ func (v *View) sortPods(all []*corev1.Pod) {
 	}
 }
 
-// findOrphans lists the Pods to adopt.
+// findOrphans lists the Pods to adopt. A workload that is being deleted adopts nothing. The cache may not show the deletion
+// yet, so adopt asks the API server before it writes.
 func (v *View) findOrphans(caches *Caches) error {
 	if v.Adopts == nil || caches.Orphans == nil || v.Object.GetDeletionTimestamp() != nil {
 		return nil
@@ -97,7 +101,8 @@ func (v *View) findOrphans(caches *Caches) error {
 	return nil
 }
 
-// findUnowned lists the revisions to adopt.
+// findUnowned lists the revisions to adopt. Without them, a workload that is created again would store its content under a new
+// name, and update all adopted Pods to it.
 func (v *View) findUnowned(caches *Caches) (err error) {
 	if !v.Revisions.Adopts || caches.OrphanRevisions == nil || v.Object.GetDeletionTimestamp() != nil {
 		return nil
@@ -106,7 +111,8 @@ func (v *View) findUnowned(caches *Caches) (err error) {
 	return err
 }
 
-// findClaims finds the claims that the kind names.
+// findClaims finds the claims that the kind names. Their names count as taken, also where the workload does not control the
+// claim.
 func (v *View) findClaims(caches *Caches, pods []*corev1.Pod) error {
 	if v.ClaimNames == nil || caches.Claim == nil {
 		return nil
@@ -141,6 +147,7 @@ func (v *View) indexClaims(caches *Caches) error {
 		id := v.Instance(claim)
 		v.claims.byInstance[id] = append(v.claims.byInstance[id], claim)
 	}
+	// Claims that were handed to a Pod before its deletion are controlled by that Pod.
 	for _, pod := range v.Pods {
 		if !mountsClaims(pod) {
 			continue
@@ -159,11 +166,13 @@ func (v *View) indexClaims(caches *Caches) error {
 	return nil
 }
 
+// mountsClaims reports whether a Pod has a claim at all. Most Pods have none, and need no lookup.
 func mountsClaims(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil })
 }
 
-// findRevisions lists the revisions, and finds or builds that of the wanted content.
+// findRevisions lists the revisions, and finds or builds that of the wanted content. A revision that is built here is written
+// by Execute.
 func (v *View) findRevisions(caches *Caches) error {
 	if caches.Revisions == nil {
 		v.Update = v.Revisions.Format.New(v.Object, v.OwnerRef(), &v.Revisions.Content, 1, nil)
@@ -181,7 +190,8 @@ func (v *View) findRevisions(caches *Caches) error {
 	return nil
 }
 
-// resolveRevisions finds the revision of the wanted content, or builds it.
+// resolveRevisions finds the revision of the wanted content, or builds it. existing are all revisions of the workload, with
+// those to adopt. Nothing is written yet, and the cached revisions are not changed.
 func (v *View) resolveRevisions(existing []*appsv1.ControllerRevision) {
 	wanted := &v.Revisions
 	history.Sort(existing)
@@ -203,13 +213,15 @@ func (v *View) resolveRevisions(existing []*appsv1.ControllerRevision) {
 		wanted.Annotate(v.Update)
 	}
 	v.History = existing
+	// A status without a current revision, or with one that was deleted, begins with the wanted one.
 	v.Current = history.Find(existing, wanted.Current)
 	if v.Current == nil || !wanted.KeepCurrent && v.RolledOut() {
 		v.Current = v.Update
 	}
 }
 
-// judgeUpdates evaluates the progress of every in-place update that was not judged before.
+// judgeUpdates evaluates the progress of every in-place update that was not judged before. Sightings that are not repeated in
+// this pass are dropped, so their time starts again.
 func (v *View) judgeUpdates() {
 	before := v.memory.sightings
 	v.memory.sightings = map[types.UID]sighting{}
@@ -230,14 +242,17 @@ func (v *View) judgeUpdates() {
 // underUpdate reports whether an in-place update of the Pod may still be in progress. The update of a released Pod was judged
 // before.
 func (v *View) underUpdate(pod *corev1.Pod) bool {
+	// A delayed update has not begun, and a Pod that will be deleted need not be judged.
 	if inplace.Delayed(pod) || lifecycle.SpecifiedDelete(pod) {
 		return false
 	}
+	// Without the gate, the record is the only sign of an update, and is judged in each pass.
 	gated := podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType)
 	return lifecycle.Of(pod) == pub.LifecycleStateUpdating || gated && !inplace.Released(pod) || !gated && record.Exists(pod)
 }
 
-// watch returns how long the same thing has been seen of the Pod. A new sighting starts at zero.
+// watch returns how long the same thing has been seen of the Pod. A new sighting starts at zero. before are the sightings of
+// the last pass.
 func (v *View) watch(pod *corev1.Pod, before map[types.UID]sighting) inplace.Watched {
 	return func(what string) time.Duration {
 		seen, known := before[pod.UID]
@@ -250,7 +265,7 @@ func (v *View) watch(pod *corev1.Pod, before map[types.UID]sighting) inplace.Wat
 }
 
 // Trim returns the revisions beyond the limit that nothing uses. A revision that a Pod uses is kept, because the Pod cannot be
-// updated in place without it.
+// updated in place without it. So are the update revision, the current one, and those that are to be adopted.
 func (v *View) Trim() []*appsv1.ControllerRevision {
 	live := map[string]bool{v.Update.Name: true, v.Current.Name: true, v.Revisions.Current: true}
 	for _, revision := range v.unowned {

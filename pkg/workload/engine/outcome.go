@@ -15,7 +15,7 @@ const refusedRetry = time.Second
 // Failures are the errors of a pass, one for each condition that reports them.
 type Failures struct{ Scale, Update error }
 
-// Add joins an error to the errors of an aim.
+// Add joins an error to the errors of an aim. A nil error changes nothing.
 func (f *Failures) Add(aim Aim, err error) {
 	if aim == Scale {
 		f.Scale = errors.Join(f.Scale, err)

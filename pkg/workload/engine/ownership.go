@@ -8,7 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// disown removes the owner from Pods that the selector no longer matches. Their claims move to the Pods first.
+// disown removes the owner from Pods that the selector no longer matches. Their claims move to the Pods first: a claim that
+// stays with the workload would be given to another Pod, or deleted, while the released Pod mounts it.
 func (x *execution) disown(ctx context.Context) error {
 	leaving, owner := x.view.Leaving, x.view.Object.GetUID()
 	return x.each(len(leaving), func(i int) error {
@@ -32,8 +33,8 @@ func (x *execution) disown(ctx context.Context) error {
 	})
 }
 
-// mayAdopt reads the workload from the API server, because the cache may not show yet that the workload is being deleted. The user
-// may have chosen to keep its Pods.
+// mayAdopt reads the workload from the API server, because the cache may not show yet that the workload is being deleted. The
+// user may have chosen to keep its Pods. It returns false if the workload is being deleted or has been replaced.
 func (x *execution) mayAdopt(ctx context.Context) (bool, error) {
 	owner := x.view.Object
 	fresh, err := x.view.Fresh(ctx)
@@ -43,7 +44,8 @@ func (x *execution) mayAdopt(ctx context.Context) (bool, error) {
 	return fresh.GetUID() == owner.GetUID() && fresh.GetDeletionTimestamp() == nil, nil
 }
 
-// adopt makes the workload the controller of Pods that have none.
+// adopt makes the workload the controller of Pods that have none. The adopted Pods are part of the next pass, so this one runs
+// no stage that updates.
 func (x *execution) adopt(ctx context.Context) error {
 	orphans, owner := x.view.Orphans, x.view.Object
 	if len(orphans) == 0 {
@@ -66,7 +68,8 @@ func (x *execution) adopt(ctx context.Context) error {
 	})
 }
 
-// adoptRevisions makes the workload the controller of revisions that have none. It returns whether there were any.
+// adoptRevisions makes the workload the controller of revisions that have none. It returns whether there were any, also if they
+// may not be adopted.
 func (x *execution) adoptRevisions(ctx context.Context) (bool, error) {
 	orphans, owner := x.view.unowned, x.view.Object
 	if len(orphans) == 0 {

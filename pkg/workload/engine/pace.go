@@ -26,8 +26,9 @@ type Pace struct {
 	clock clock.PassiveClock
 	// Large is the number of Pods from which a workload is delayed.
 	Large int
-	lock  sync.Mutex
-	last  map[types.UID]moments
+	// lock guards last, which has an entry for each large workload.
+	lock sync.Mutex
+	last map[types.UID]moments
 }
 
 // moments holds when a workload last had a pass and a report.
@@ -38,7 +39,8 @@ func NewPace(c clock.PassiveClock) *Pace {
 	return &Pace{clock: c, Large: largeWorkload, last: map[types.UID]moments{}}
 }
 
-// PassIn returns how long the next pass over a workload with this number of Pods must wait.
+// PassIn returns how long the next pass over a workload with this number of Pods must wait. Zero means that it may begin. The
+// first pass never waits.
 func (p *Pace) PassIn(owner types.UID, pods int) time.Duration {
 	if pods < p.Large {
 		return 0
@@ -49,7 +51,7 @@ func (p *Pace) PassIn(owner types.UID, pods int) time.Duration {
 	return max(0, pause-p.clock.Since(p.last[owner].passed))
 }
 
-// Passed records the end of a pass.
+// Passed records the end of a pass. The pause counts from the end, so a slow pass leaves as much time for others as a fast one.
 func (p *Pace) Passed(owner types.UID, pods int) {
 	p.change(owner, pods, func(m *moments) { m.passed = p.clock.Now() })
 }
@@ -69,6 +71,7 @@ func (p *Pace) Reported(owner types.UID, pods int) {
 	p.change(owner, pods, func(m *moments) { m.reported = p.clock.Now() })
 }
 
+// change edits the times of a large workload. Small ones have none.
 func (p *Pace) change(owner types.UID, pods int, edit func(*moments)) {
 	if pods < p.Large {
 		return

@@ -37,7 +37,8 @@ type Stage struct {
 	// Warn are events to send before the stage is executed.
 	Warn []Notice
 	// Claims are claims to create or change, before anything else of the stage.
-	Claims  []ClaimChange
+	Claims []ClaimChange
+	// Create, Changes, Delete and Updates are executed in this order.
 	Create  []Creation
 	Changes []Change
 	Delete  []Deletion
@@ -107,7 +108,7 @@ type Notice struct {
 	Normal          bool
 }
 
-// deleted returns the UIDs of the Pods that the plan's stages delete.
+// deleted returns the UIDs of the Pods that the plan's stages delete, also of stages that will not run in this pass.
 func (p *Plan) deleted() map[types.UID]bool {
 	deleted := map[types.UID]bool{}
 	for i := range p.Stages {

@@ -13,13 +13,15 @@ import (
 	"kruise.io/kruise/pkg/workload/history"
 )
 
-// nameAttempts limits how often a pass tries another name for a revision.
+// nameAttempts limits how often a pass tries another name for a revision. A name is a hash, so one collision is already rare.
 const nameAttempts = 5
 
-// Register writes the revisions of a kind whose Pods are not written by an Engine.
+// Register writes the revisions of a kind whose Pods are not written by an Engine, for example of SidecarSets and
+// UnitedDeployments. Its fields are only read.
 type Register struct {
 	Server Server
 	Guard  Guard
+	// Format says how the kind stores and compares revisions.
 	Format *history.Format
 	// Kind is the kind of the owners.
 	Kind schema.GroupVersionKind
@@ -27,8 +29,9 @@ type Register struct {
 	Namespace string
 }
 
-// Newest makes the revision with the content the newest of all revisions of the owner. It sorts them, and returns them, oldest first,
-// and the collision count.
+// Newest makes the revision with the content the newest of all revisions of the owner. It sorts them, and returns them, oldest
+// first, and the collision count. Content that is stored already gets a higher number, so a rollback finds its old revision. If
+// an error is returned, the collision count is still the one to report.
 func (r *Register) Newest(
 	ctx context.Context, owner metav1.Object, all []*appsv1.ControllerRevision, content *history.Content, collisions *int32,
 ) ([]*appsv1.ControllerRevision, *int32, error) {
@@ -51,7 +54,8 @@ func (r *Register) Newest(
 	return WithNewest(all, newest), collisions, nil
 }
 
-// create stores a new revision. If its name is taken by other data, the collision count grows and with it the name changes.
+// create stores a new revision. If its name is taken by other data, the collision count grows and with it the name changes. The
+// count goes to the status of the owner, so the next pass computes the same name.
 func (r *Register) create(
 	ctx context.Context, owner metav1.Object, content *history.Content, number int64, collisions *int32,
 ) (*appsv1.ControllerRevision, *int32, error) {
@@ -69,7 +73,7 @@ func (r *Register) create(
 	return nil, collisions, fmt.Errorf("create a revision of %s %s: %d names are taken", r.Kind.Kind, owner.GetName(), nameAttempts)
 }
 
-// Update replaces a revision of the owner.
+// Update replaces a revision of the owner. It fails with a conflict if the revision has changed since it was read.
 func (r *Register) Update(
 	ctx context.Context, owner metav1.Object, revision *appsv1.ControllerRevision,
 ) (*appsv1.ControllerRevision, error) {
@@ -81,7 +85,8 @@ func (r *Register) Update(
 	return stored, nil
 }
 
-// WithNewest returns the revisions with the given one as the last. A revision of the same name is replaced.
+// WithNewest returns the revisions with the given one as the last. A revision of the same name is replaced. The given slice is
+// changed.
 func WithNewest(all []*appsv1.ControllerRevision, newest *appsv1.ControllerRevision) []*appsv1.ControllerRevision {
 	all = slices.DeleteFunc(all, func(revision *appsv1.ControllerRevision) bool { return revision.Name == newest.Name })
 	return append(all, newest)

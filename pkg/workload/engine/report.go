@@ -37,7 +37,8 @@ type Result struct {
 	Err      error
 }
 
-// tell sends the event about a write. Results that Describe gives no reason have no event.
+// tell sends the event about a write. Results that Describe gives no reason have no event. An event about an error is a
+// warning.
 func (x *execution) tell(result Result) {
 	describe := x.view.Describe
 	if describe == nil {
@@ -75,6 +76,7 @@ func (r *Result) describe() (reason, message string) {
 	}
 }
 
+// describeFailure is describe for a result with an error.
 func (r *Result) describeFailure() (reason, message string) {
 	switch {
 	case r.Act == Create && apierrors.HasStatusCause(r.Err, corev1.NamespaceTerminatingCause):
@@ -94,7 +96,8 @@ func (r *Result) describeFailure() (reason, message string) {
 	}
 }
 
-// DescribeUpdate describes an update of a Pod to its revision. All workloads use the same words for it.
+// DescribeUpdate describes an update of a Pod to its revision. All workloads use the same words for it. A refusal by a budget
+// has no event, because the Pod is tried again each second.
 func (r *Result) DescribeUpdate() (reason, message string) {
 	switch {
 	case r.Err != nil && disruption.Refused(r.Err):

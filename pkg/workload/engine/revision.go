@@ -19,6 +19,7 @@ import (
 func (x *execution) writeRevision(ctx context.Context) (stored *appsv1.ControllerRevision, collisions *int32, err error) {
 	v := x.view
 	collisions = v.Revisions.CollisionCount
+	// A revision of a Pod must be stored before the Pod, because later passes compare templates by it.
 	switch v.revision {
 	case history.Bump:
 		if stored, err = x.Server.UpdateRevision(ctx, v.Update); err != nil {
@@ -41,13 +42,14 @@ func (x *execution) writeRevision(ctx context.Context) (stored *appsv1.Controlle
 	return stored, collisions, nil
 }
 
-// createRevision creates a revision of the workload, as CreateRevision does.
+// createRevision creates a revision of the workload. It returns what CreateRevision returns.
 func (x *execution) createRevision(ctx context.Context, wanted *appsv1.ControllerRevision) (*appsv1.ControllerRevision, error) {
 	return CreateRevision(ctx, x.Server, x.Guard, x.view.Object, &x.view.Revisions.Format, wanted)
 }
 
-// CreateRevision creates a revision of the owner. If its name is taken by a revision of the same owner with the same data, it returns
-// that revision. If the name is taken by anything else, it returns nil.
+// CreateRevision creates a revision of the owner. If its name is taken by a revision of the same owner with the same data, it
+// returns that revision: an earlier creation succeeded, and its answer was lost or the cache does not show it. If the name is
+// taken by anything else, it returns nil without an error.
 func CreateRevision(
 	ctx context.Context, server Server, guard Guard, owner metav1.Object, format *history.Format, wanted *appsv1.ControllerRevision,
 ) (*appsv1.ControllerRevision, error) {
@@ -80,12 +82,12 @@ func (e *Engine) Label(ctx context.Context, owner types.UID, revision *appsv1.Co
 	return nil
 }
 
-// Trim deletes the revisions beyond the limit that nothing uses.
+// Trim deletes the revisions beyond the limit that nothing uses. Call it after Execute, with the same View.
 func (e *Engine) Trim(ctx context.Context, v *View) error {
 	return e.DropRevisions(ctx, v, v.Trim())
 }
 
-// DropRevisions deletes revisions of the workload.
+// DropRevisions deletes revisions of the workload. It stops at the first error. A revision that is gone already is no error.
 func (e *Engine) DropRevisions(ctx context.Context, v *View, revisions []*appsv1.ControllerRevision) error {
 	for _, revision := range revisions {
 		err := e.Server.DeleteRevision(ctx, revision)

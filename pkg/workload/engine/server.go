@@ -16,11 +16,14 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// Server is the API that the engine writes to. Errors are those of the API machinery. A deletion applies only to the object with
-// the given UID.
+// Server is the API that the engine writes to. Errors are those of the API machinery. A deletion applies only to the object
+// with the given UID. Each other write returns the stored object, whose version the guard waits for. Implementations must be
+// safe for concurrent use. dryRun only asks whether the API server would accept the write.
 type Server interface {
 	CreatePod(ctx context.Context, pod *corev1.Pod, dryRun bool) (*corev1.Pod, error)
 	GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+	// PatchPod writes a change to the part of a Pod that it names. An exact change fails with a conflict if the Pod changed
+	// since.
 	PatchPod(ctx context.Context, change *Change, dryRun bool) (*corev1.Pod, error)
 	DeletePod(ctx context.Context, pod *corev1.Pod) error
 	// DisownPod removes an owner from a Pod.
@@ -50,8 +53,8 @@ func NewServer(client kubernetes.Interface) Server { return &server{client: clie
 
 type server struct {
 	client kubernetes.Interface
-	// noResize is set once the API server turned out to lack the resize subresource, which exists since Kubernetes 1.32. Resources
-	// are then written with the rest of the Pod.
+	// noResize is set once the API server turned out to lack the resize subresource, which exists since Kubernetes 1.32.
+	// Resources are then written with the rest of the Pod. It is never reset.
 	noResize atomic.Bool
 }
 
@@ -62,6 +65,7 @@ func dryRunIf(dryRun bool) []string {
 	return nil
 }
 
+// only limits a deletion to the object with the UID, so that a new object of the same name stays.
 func only(uid types.UID) metav1.DeleteOptions {
 	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
 }
@@ -121,7 +125,8 @@ func (s *server) changeOwners(ctx context.Context, pod *corev1.Pod, from types.U
 }
 
 // OwnersPatch returns a patch for the object with the given UID. The patch removes the owner from, if it is set, and adds the
-// owner to, if it is not nil.
+// owner to, if it is not nil. The UID in the patch makes it fail if the name belongs to another object. Owners are merged by
+// their UID, so other owners stay.
 func OwnersPatch(object, from types.UID, to *metav1.OwnerReference) ([]byte, error) {
 	var owners []any
 	if from != "" {

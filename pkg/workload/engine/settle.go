@@ -15,7 +15,8 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
-// settlement holds the changes that are due whatever else the pass does.
+// settlement holds the changes that are due whatever else the pass does. err joins what could not be decided; the changes are
+// written all the same.
 type settlement struct {
 	changes []Change
 	// recheck is the delay until the next pass is due even if nothing changes.
@@ -33,6 +34,7 @@ func (v *View) settle(plan *Plan) (s settlement) {
 		var change *Change
 		var err error
 		switch {
+		// An update that waits for its grace period is not evaluated: nothing of it has begun.
 		case inplace.Delayed(pod):
 			var remaining time.Duration
 			change, remaining, err = v.resume(pod)
@@ -75,7 +77,7 @@ func (v *View) resume(pod *corev1.Pod) (*Change, time.Duration, error) {
 	return inSteps(pod, after), 0, nil
 }
 
-// advance changes the next batch of containers.
+// advance changes the next batch of containers. The Pod is out of service already, so no budget is asked.
 func (v *View) advance(pod *corev1.Pod) (*Change, error) {
 	after := pod.DeepCopy()
 	if err := inplace.Advance(after, v.Now); err != nil {
@@ -84,7 +86,8 @@ func (v *View) advance(pod *corev1.Pod) (*Change, error) {
 	return inSteps(pod, after), nil
 }
 
-// inSteps returns the change of resources first, if there is one. The next pass writes the rest.
+// inSteps returns the change of resources first, if there is one, because resources have their own subresource. The next pass
+// writes the rest. The rest is exact, because it records the instances that it ends.
 func inSteps(before, after *corev1.Pod) *Change {
 	if resized, _ := inplace.Split(before, after); resized != nil {
 		return &Change{Before: before, After: resized, Part: Resize}
@@ -111,12 +114,14 @@ func markForDeletion(pod *corev1.Pod) *Change {
 	return &Change{Before: pod, After: after}
 }
 
-// moveOn changes the Pod's lifecycle state and conditions in one write, or returns nil.
+// moveOn changes the Pod's lifecycle state and conditions in one write, or returns nil. complete is true if no in-place update
+// is in progress. awaited is true if an update of a Pod in state PreparingUpdate is still wanted.
 func (v *View) moveOn(pod *corev1.Pod, complete, awaited bool) *Change {
 	scheduled := podstate.Scheduled(pod)
 	state := lifecycle.Next(v.Lifecycle, pod, lifecycle.Progress{Scheduled: scheduled, AtTarget: !awaited, Complete: complete})
 	label := pod.Labels[pub.ControllerRevisionHashKey]
 	conditions := v.conditionWrites(pod, state, scheduled, complete)
+	// A Pod of an early release may lack the label with the hash.
 	moves, fills := state != lifecycle.Of(pod), v.HashLabel != "" && pod.Labels[v.HashLabel] == "" && label != ""
 	if !moves && !fills && len(conditions) == 0 {
 		return nil
@@ -131,6 +136,8 @@ func (v *View) moveOn(pod *corev1.Pod, complete, awaited bool) *Change {
 	for _, write := range conditions {
 		write(after)
 	}
+	// A write to the status can also change metadata. It is exact, because another party may have added a key to a condition
+	// meanwhile.
 	if len(conditions) > 0 {
 		return &Change{Before: pod, After: after, Part: Status, Exact: true}
 	}
@@ -152,7 +159,8 @@ func (v *View) conditionWrites(pod *corev1.Pod, state lifecycle.State, scheduled
 	return writes
 }
 
-// Move brings a Pod into a lifecycle state. If a hook drains the Pod, the same write does so, and it goes to the status.
+// Move brings a Pod into a lifecycle state. If a hook drains the Pod, the same write does so, and it goes to the status. With
+// two writes, a crash in between would leave a Pod in service although its hook runs.
 func (v *View) Move(pod *corev1.Pod, state lifecycle.State) Change {
 	after := pod.DeepCopy()
 	lifecycle.Set(after, state, v.Now)

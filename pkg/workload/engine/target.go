@@ -21,8 +21,10 @@ type Object interface {
 	metav1.Object
 }
 
-// Target is a workload in the form that the engine needs. Each kind makes it from its object.
+// Target is a workload in the form that the engine needs. Each kind makes it from its object for each pass. Functions in it
+// must be pure, except Fresh.
 type Target struct {
+	// Object is the workload as the cache has it, Kind its kind in owner references, and Selector selects its Pods.
 	Object   Object
 	Kind     schema.GroupVersionKind
 	Selector labels.Selector
@@ -100,7 +102,8 @@ type Revisions struct {
 // OwnerRef returns the reference to the workload that its Pods, claims and revisions carry.
 func (t *Target) OwnerRef() metav1.OwnerReference { return *metav1.NewControllerRef(t.Object, t.Kind) }
 
-// inPlaceHook returns the hook that holds Pods before and after their update, or nil.
+// inPlaceHook returns the hook that holds Pods before and after their update, or nil. A lifecycle may have only a hook for
+// deletions.
 func (t *Target) inPlaceHook() *pub.LifecycleHook {
 	if t.Lifecycle == nil {
 		return nil

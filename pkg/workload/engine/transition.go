@@ -14,12 +14,13 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
-// DeletePod moves the Pod one step towards its deletion. A preDelete hook holds the Pod first.
+// DeletePod moves the Pod one step towards its deletion. A preDelete hook holds the Pod first. The step goes into the stage;
+// nothing is written yet.
 func (v *View) DeletePod(stage *Stage, pod *corev1.Pod) {
 	v.deletePod(stage, Deletion{Pod: pod})
 }
 
-// ReplacePod is DeletePod for a Pod whose replacement gets its claims.
+// ReplacePod is DeletePod for a Pod whose replacement gets its claims. The claims stay with the workload.
 func (v *View) ReplacePod(stage *Stage, pod *corev1.Pod) {
 	v.deletePod(stage, Deletion{Pod: pod, KeepClaims: true})
 }
@@ -31,6 +32,8 @@ func (v *View) DeleteFinished(stage *Stage) {
 	}
 }
 
+// deletePod adds the next step of a deletion to the stage. A Pod that its hook already holds gets no step: the hook ends when
+// its labels or finalizers are removed.
 func (v *View) deletePod(stage *Stage, deletion Deletion) {
 	switch {
 	case v.Lifecycle == nil || !lifecycle.Hooked(v.Lifecycle.PreDelete, deletion.Pod):
@@ -45,7 +48,8 @@ func (v *View) Specified(pod *corev1.Pod) bool {
 	return lifecycle.SpecifiedDelete(pod) || v.Picked != nil && v.Picked(pod)
 }
 
-// leavesOnPurpose reports whether the Pod's deletion was requested.
+// leavesOnPurpose reports whether the Pod's deletion was requested. Other Pods that end are lost, and their claims can be
+// reused.
 func (v *View) leavesOnPurpose(pod *corev1.Pod) bool {
 	return PreparingDelete(pod) || v.Specified(pod)
 }
@@ -53,6 +57,7 @@ func (v *View) leavesOnPurpose(pod *corev1.Pod) bool {
 // UpdatePod moves the Pod one step towards the revision: first through its hook, then in place or by recreation. It returns an
 // error if the policy only allows in-place updates and the change is not possible in place.
 func (v *View) UpdatePod(stage *Stage, pod *corev1.Pod, target *appsv1.ControllerRevision) error {
+	// Every other policy recreates Pods.
 	if v.Policy == pub.InPlaceIfPossiblePodUpdatePolicy || v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
 		change, err := v.inPlaceChange(pod, target)
 		if err != nil {
@@ -74,7 +79,8 @@ func (v *View) UpdatePod(stage *Stage, pod *corev1.Pod, target *appsv1.Controlle
 	return nil
 }
 
-// inPlaceChange returns the in-place change of the Pod, or nil if the Pod must be recreated.
+// inPlaceChange returns the in-place change of the Pod, or nil if the Pod must be recreated. Without the revision that the Pod
+// is at, nothing can be compared. An error says that a stored template cannot be read.
 func (v *View) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision) (*inplace.Change, error) {
 	from := v.RevisionOf(pod)
 	if from == nil || v.Compatible != nil && !v.Compatible(from, target) {
@@ -99,6 +105,7 @@ func (v *View) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision)
 func (v *View) updateInPlace(stage *Stage, update PodUpdate) error {
 	hook, pod := v.inPlaceHook(), update.Pod
 	held := lifecycle.Hooked(hook, pod)
+	// A Pod that is being updated gets the new target at once.
 	switch state := lifecycle.Of(pod); state {
 	case pub.LifecycleStateUpdated:
 		change := v.Move(pod, pub.LifecycleStatePreparingUpdate)
@@ -122,12 +129,13 @@ func (v *View) updateInPlace(stage *Stage, update PodUpdate) error {
 	return nil
 }
 
-// delays reports whether the update waits in the Pod for a grace period.
+// delays reports whether the update waits in the Pod for a grace period. An update that restarts nothing does not.
 func (v *View) delays(update *PodUpdate) bool {
 	return v.GraceSeconds > 0 && update.Change.Interrupts(update.Pod)
 }
 
-// applied returns the Pod with the update in it. The given Pod must be the version that the write replaces.
+// applied returns the Pod with the update in it. The given Pod must be the version that the write replaces, because the record
+// names the instances in its status. With a grace period, the Pod gets the update as a record, and Resume applies it later.
 func (v *View) applied(pod *corev1.Pod, update *PodUpdate) (*corev1.Pod, error) {
 	after := pod.DeepCopy()
 	var err error
@@ -139,6 +147,7 @@ func (v *View) applied(pod *corev1.Pod, update *PodUpdate) (*corev1.Pod, error) 
 	if err != nil {
 		return nil, err
 	}
+	// The labels name the new revision in both cases: an update that waits counts as updated, so it is not planned again.
 	v.Stamp(after, update.Target.Name)
 	state := pub.LifecycleStateUpdating
 	progress, err := inplace.Evaluate(after, nil)
@@ -150,14 +159,15 @@ func (v *View) applied(pod *corev1.Pod, update *PodUpdate) (*corev1.Pod, error) 
 	return after, nil
 }
 
-// enter writes the state of an update into a Pod.
+// enter writes the state of an update into a Pod, unless the kind leaves Pods without a state as they are.
 func (v *View) enter(pod *corev1.Pod, state lifecycle.State) {
 	if lifecycle.Of(pod) != "" || !v.StateOptional {
 		lifecycle.Set(pod, state, v.Now)
 	}
 }
 
-// completeUpdate returns the Pod with the complete update in it, as if there were no grace period.
+// completeUpdate returns the Pod with the complete update in it, as if there were no grace period. A dry run of this tells
+// whether the API server will accept the update.
 func (v *View) completeUpdate(update *PodUpdate) (*corev1.Pod, error) {
 	after := update.Pod.DeepCopy()
 	if err := update.Change.Apply(after, update.Target.Name, v.Now); err != nil {

@@ -13,7 +13,8 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace"
 )
 
-// updateAttempts is how often an update is retried after a conflict with another writer of the Pod.
+// updateAttempts is how often an update is retried after a conflict with another writer of the Pod. The kubelet writes statuses
+// all the time, so conflicts are common.
 const updateAttempts = 5
 
 // errGone ends the update of a Pod that was deleted meanwhile. It is no failure.
@@ -24,6 +25,7 @@ func (x *execution) writeAll(ctx context.Context, changes []Change) error {
 	return x.each(len(changes), func(i int) error { return x.writeOne(ctx, &changes[i]) })
 }
 
+// writeOne writes one change. A failure that turns out to be none does not count.
 func (x *execution) writeOne(ctx context.Context, change *Change) error {
 	_, err := x.patch(ctx, change)
 	if err != nil {
@@ -38,6 +40,7 @@ func (x *execution) writeOne(ctx context.Context, change *Change) error {
 	return err
 }
 
+// patch sends a change and records it in the guard.
 func (x *execution) patch(ctx context.Context, change *Change) (*corev1.Pod, error) {
 	pod, err := x.Server.PatchPod(ctx, change, false)
 	if err != nil {
@@ -47,7 +50,7 @@ func (x *execution) patch(ctx context.Context, change *Change) (*corev1.Pod, err
 	return pod, nil
 }
 
-// update brings Pods to their revision, in place or by marking them for deletion.
+// update brings Pods to their revision, in place or by marking them for deletion. A plan contains each Pod once.
 func (x *execution) update(ctx context.Context, updates []PodUpdate) error {
 	return x.each(len(updates), func(i int) error {
 		if updates[i].Change == nil {
@@ -57,6 +60,7 @@ func (x *execution) update(ctx context.Context, updates []PodUpdate) error {
 	})
 }
 
+// recreate marks a Pod for deletion. The budget is not asked here: the deletion itself asks it.
 func (x *execution) recreate(ctx context.Context, update *PodUpdate) error {
 	pod := update.Pod
 	if err := x.writeOne(ctx, markForDeletion(pod)); err != nil {
@@ -67,11 +71,14 @@ func (x *execution) recreate(ctx context.Context, update *PodUpdate) error {
 	return nil
 }
 
+// updateInPlace updates one Pod in place, and reports the result as an event. A budget that refuses is no failure, so it has
+// none.
 func (x *execution) updateInPlace(ctx context.Context, update *PodUpdate) error {
 	pod := update.Pod
 	err := x.takeAndUpdate(ctx, update)
 	switch {
 	case errors.Is(err, errGone):
+		// A Pod that is gone changes the counts of the plan, so no further stage runs.
 		x.changed.Store(true)
 		return nil
 	case disruption.Refused(err):
@@ -87,7 +94,10 @@ func (x *execution) updateInPlace(ctx context.Context, update *PodUpdate) error 
 }
 
 // takeAndUpdate takes the Pod out of service, if a container must restart, and then changes the Pod. The last write replaces
-// exactly the version that the previous write returned, so it records the container instances that it ends.
+// exactly the version that the previous write returned, so it records the container instances that it ends. The order is:
+// reserve the budget, try a dry run, take the Pod out of service, write. A failure after the reservation leaves a grant, which
+// expires. A failure after the Pod was taken out of service leaves a Pod that settling releases in a later pass, because its
+// update has not begun.
 func (x *execution) takeAndUpdate(ctx context.Context, update *PodUpdate) error {
 	base, interrupts := update.Pod, update.Change.Interrupts(update.Pod)
 	if interrupts && x.Budget != nil {
@@ -109,7 +119,8 @@ func (x *execution) takeAndUpdate(ctx context.Context, update *PodUpdate) error 
 	return x.writeOverFresh(ctx, base, update)
 }
 
-// writeOverFresh writes the update. After a conflict it reads the newest version of the Pod and retries.
+// writeOverFresh writes the update. After a conflict it reads the newest version of the Pod and retries. It returns errGone if
+// the Pod was deleted or replaced, and the conflict if all attempts met one.
 func (x *execution) writeOverFresh(ctx context.Context, base *corev1.Pod, update *PodUpdate) (err error) {
 	for range updateAttempts {
 		if err = x.writeUpdate(ctx, &base, update); !apierrors.IsConflict(err) {
@@ -127,6 +138,7 @@ func (x *execution) writeOverFresh(ctx context.Context, base *corev1.Pod, update
 	return err
 }
 
+// gone turns the answer that a Pod does not exist into errGone.
 func gone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return errGone
@@ -146,6 +158,7 @@ func (x *execution) writeUpdate(ctx context.Context, base **corev1.Pod, update *
 		_, err := x.patch(ctx, &Change{Before: *base, After: after, Part: Status, Exact: true})
 		return err
 	}
+	// The second write must record the instances again, on the version that the first one returned.
 	if resized, _ := inplace.Split(*base, after); resized != nil {
 		written, err := x.patch(ctx, &Change{Before: *base, After: resized, Part: Resize})
 		if err != nil {
@@ -161,7 +174,8 @@ func (x *execution) writeUpdate(ctx context.Context, base **corev1.Pod, update *
 }
 
 // tryUpdate sends the change as a dry run, if updates failed in an earlier pass. A Pod whose change is rejected must not go out
-// of service at each attempt. Taking it out of service would also trigger the next attempt at once.
+// of service at each attempt. Taking it out of service would also trigger the next attempt at once. Both requests of an update
+// with resources are tried, because each can be refused by itself.
 func (x *execution) tryUpdate(ctx context.Context, update *PodUpdate) error {
 	if !x.view.UpdateFailed || !update.Change.Interrupts(update.Pod) {
 		return nil

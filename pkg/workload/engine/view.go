@@ -18,7 +18,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// View is what a pass observed. Its objects belong to the caches and must not be changed.
+// View is what a pass observed. Its objects belong to the caches and must not be changed. Only Observe writes its fields, and
+// Template fills templates.
 type View struct {
 	*Target
 	Now time.Time
@@ -31,6 +32,8 @@ type View struct {
 	// History holds all revisions, oldest first, including Update.
 	History []*appsv1.ControllerRevision
 
+	// revision is what must be written so that Update is the newest revision. claims are the claims of the workload and its
+	// Pods.
 	revision history.Action
 	claims   claimIndex
 	// named are the claims of ClaimNames that exist. unowned are the revisions to adopt.
@@ -40,17 +43,20 @@ type View struct {
 	progress map[types.UID]inplace.Progress
 	// unreadable says why the updates of some Pods could not be judged.
 	unreadable error
-	memory     memory
-	random     func(length int) string
-	templates  map[string]*corev1.PodTemplateSpec
+	// memory is what the last pass handed over. random returns the random part of a name.
+	memory memory
+	random func(length int) string
+	// templates holds the templates that were decoded, by the name of their revision.
+	templates map[string]*corev1.PodTemplateSpec
 }
 
-// At reports whether the Pod is at the revision.
+// At reports whether the Pod is at the revision. The label of the Pod decides, not the spec.
 func (v *View) At(pod *corev1.Pod, revision *appsv1.ControllerRevision) bool {
 	return v.labelNames(pod.Labels[pub.ControllerRevisionHashKey], revision.Name)
 }
 
-// labelNames reports whether the label of a Pod names a revision.
+// labelNames reports whether the label of a Pod names a revision: by the complete name, or for some kinds by the hash at its
+// end.
 func (v *View) labelNames(label, revision string) bool {
 	if v.Revisions.Exact {
 		return label == revision
@@ -66,8 +72,8 @@ func (v *View) RolledOut() bool {
 	return len(v.Pods) == v.Replicas && !slices.ContainsFunc(v.Pods, func(pod *corev1.Pod) bool { return !v.Updated(pod) })
 }
 
-// complete reports whether no in-place update is in progress in the Pod. It is needed for Pods without the readiness gate, which
-// the kubelet reports ready during an update.
+// complete reports whether no in-place update is in progress in the Pod. It is needed for Pods without the readiness gate,
+// which the kubelet reports ready during an update. A Pod that was not judged in this pass has no update in progress.
 func (v *View) complete(pod *corev1.Pod) bool {
 	progress, judged := v.progress[pod.UID]
 	return !judged || progress.Complete
@@ -87,7 +93,8 @@ func (v *View) availableAfter(pod *corev1.Pod, minReadySeconds int32) bool {
 	return podstate.Available(pod, minReadySeconds, v.Now) && v.complete(pod)
 }
 
-// AvailableIn returns the time until the next ready Pod becomes available, or zero.
+// AvailableIn returns the time until the next ready Pod becomes available, or zero. No event says when minReadySeconds are
+// over.
 func (v *View) AvailableIn() (soonest time.Duration) {
 	for _, pod := range v.Pods {
 		soonest = Sooner(soonest, podstate.AvailableIn(pod, v.MinReadySeconds, v.Now))
@@ -105,7 +112,7 @@ func (v *View) RevisionOf(pod *corev1.Pod) *appsv1.ControllerRevision {
 	return nil
 }
 
-// Template returns the Pod template that a revision holds. It is decoded once per pass.
+// Template returns the Pod template that a revision holds. It is decoded once per pass, and must not be changed.
 func (v *View) Template(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
 	if template, found := v.templates[revision.Name]; found {
 		return template, nil

@@ -15,7 +15,8 @@ import (
 // the newly stored record. If change returns an error, Write stores nothing and returns that error unchanged.
 type Write[K comparable, R any] func(ctx context.Context, key K, change func(record R) error) error
 
-// Writer runs at most one write per record at a time. Use New to create one.
+// Writer runs at most one write per record at a time. Requests that come during a write wait for the next one together. Use New
+// to create one.
 type Writer[K comparable, R any] struct {
 	write Write[K, R]
 
@@ -62,7 +63,7 @@ func (w *Writer[K, R]) Do(ctx context.Context, key K, change func(record R) erro
 	}
 }
 
-// run writes a record until no request waits for it.
+// run writes a record until no request waits for it. It is the only goroutine that writes this record.
 func (w *Writer[K, R]) run(key K) {
 	for group := w.next(key); len(group) > 0; group = w.next(key) {
 		err := w.commit(key, group)
@@ -70,12 +71,14 @@ func (w *Writer[K, R]) run(key K) {
 			if err != nil {
 				r.err = err
 			}
+			// The channel has room for one answer, so a request that has gone does not block.
 			r.answer <- r.err
 		}
 	}
 }
 
-// next returns the waiting requests. If there are none, it removes the entry of the record.
+// next returns the waiting requests. If there are none, it removes the entry of the record, so that the next request starts a
+// goroutine. Both happen under the lock: no request is left behind.
 func (w *Writer[K, R]) next(key K) []*request[R] {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -121,7 +124,7 @@ func decide[R any](group []*request[R], record R) error {
 }
 
 // whileAnyWaits returns a context that ends when the contexts of all requests have ended. It carries the values of the first
-// request's context.
+// request's context. The caller must call the returned function.
 func whileAnyWaits[R any](group []*request[R]) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(group[0].ctx))
 	var waiting atomic.Int64

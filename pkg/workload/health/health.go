@@ -23,8 +23,9 @@ type Conditions[C any] struct {
 	Fields func(*C) (conditionType string, reason, message *string)
 }
 
-// Set returns the conditions as the progress of the object's rollout asks for. It does not change the given slice. Nil means that the
-// progress is not known: the object then has neither condition.
+// Set returns the conditions as the progress of the object's rollout asks for. It does not change the given slice. Nil means
+// that the progress is not known: the object then has neither condition. A condition that stays keeps its time; at most one of
+// the two exists.
 func (c Conditions[C]) Set(conditions []C, progress *kinds.Progress, now metav1.Time) []C {
 	wanted, reason, message := judge(progress)
 	index := -1

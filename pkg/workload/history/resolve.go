@@ -35,7 +35,8 @@ func Sort(revisions []*appsv1.ControllerRevision) {
 	})
 }
 
-// Resolve finds the revision of the data among the existing revisions, which must be sorted.
+// Resolve finds the revision of the data among the existing revisions, which must be sorted. Of several with the same data, the
+// newest is taken. A higher number makes an old revision the newest, so a rollback creates no new one.
 func (f *Format) Resolve(data []byte, revisions []*appsv1.ControllerRevision) Resolution {
 	if len(revisions) == 0 {
 		return Resolution{Action: Create, Number: 1}
@@ -62,7 +63,8 @@ func Find(revisions []*appsv1.ControllerRevision, name string) *appsv1.Controlle
 	return nil
 }
 
-// Trim returns the oldest revisions beyond the limit that are not live. The revisions must be sorted.
+// Trim returns the oldest revisions beyond the limit that are not live. The revisions must be sorted. Live ones do not count
+// towards the limit. A negative limit counts as zero.
 func Trim(revisions []*appsv1.ControllerRevision, live func(*appsv1.ControllerRevision) bool, limit int) []*appsv1.ControllerRevision {
 	var spare []*appsv1.ControllerRevision
 	for _, revision := range revisions {

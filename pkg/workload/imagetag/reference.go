@@ -15,7 +15,8 @@ type Reference struct {
 	Tag string
 }
 
-// Parse parses an image as users write it. It returns an error if the image is no valid reference.
+// Parse parses an image as users write it. Without a tag and a digest, the tag is "latest". It returns an error if the image is
+// no valid reference.
 func Parse(image string) (Reference, error) {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {

@@ -24,7 +24,8 @@ func (r Reference) Wanted(image *v1beta1.NodeImage) *v1beta1.ImageTagSpec {
 	return nil
 }
 
-// Reported returns the last status that the node reported for the reference, for any version, or nil.
+// Reported returns the last status that the node reported for the reference, for any version, or nil. The pointer points into
+// the NodeImage.
 func (r Reference) Reported(image *v1beta1.NodeImage) *v1beta1.ImageTagStatus {
 	tags := image.Status.ImageStatuses[r.Name].Tags
 	for i := range tags {
@@ -35,7 +36,8 @@ func (r Reference) Reported(image *v1beta1.NodeImage) *v1beta1.ImageTagStatus {
 	return nil
 }
 
-// Answer returns the status that the node reported for this version of the tag, or nil.
+// Answer returns the status that the node reported for this version of the tag, or nil. A report of another version says
+// nothing about what is wanted now.
 func (r Reference) Answer(image *v1beta1.NodeImage, version int64) *v1beta1.ImageTagStatus {
 	if report := r.Reported(image); report != nil && report.Version == version {
 		return report
@@ -43,12 +45,13 @@ func (r Reference) Answer(image *v1beta1.NodeImage, version int64) *v1beta1.Imag
 	return nil
 }
 
-// OwnedBy reports whether the object with this UID asked for the tag.
+// OwnedBy reports whether the object with this UID asked for the tag. A tag can have several owners, or none if a user wrote
+// it.
 func OwnedBy(tag *v1beta1.ImageTagSpec, uid types.UID) bool {
 	return slices.ContainsFunc(tag.OwnerReferences, func(ref corev1.ObjectReference) bool { return ref.UID == uid })
 }
 
-// IsJob reports whether the owner of a tag is an ImagePullJob, in any API version.
+// IsJob reports whether the owner of a tag is an ImagePullJob, in any API version. Only such owners are looked up.
 func IsJob(ref *corev1.ObjectReference) bool {
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
 	return ref.Kind == Kind && group == v1beta1.SchemeGroupVersion.Group

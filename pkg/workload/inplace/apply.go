@@ -12,19 +12,21 @@ import (
 )
 
 // Apply changes the given object, which the caller owns, and records in it what ran before. The object must be the version that
-// the write replaces. Otherwise the record may name another instance than the one that the write ends. Changes for containers of
-// a lower launch priority are recorded too, for Advance.
+// the write replaces. Otherwise the record may name another instance than the one that the write ends. Changes for containers
+// of a lower launch priority are recorded too, for Advance. revision is the target of the update. It returns an error if the
+// record cannot be encoded.
 func (c *Change) Apply(pod *corev1.Pod, revision string, now time.Time) error {
 	return c.apply(pod, revision, now, now)
 }
 
-// apply makes the change of an update that may have started earlier.
+// apply makes the change of an update that may have started earlier: the record has started as its time, and the batch has now.
 func (c *Change) apply(pod *corev1.Pod, revision string, started, now time.Time) error {
 	c = c.withWaiting(pod)
 	state := &record.State{
 		Revision: revision, UpdateTimestamp: metav1.NewTime(started.UTC()), UpdateImages: len(c.Images) > 0,
 		UpdateEnvFromMetadata: len(c.Env) > 0, UpdateResources: len(c.Resources) > 0,
 	}
+	// This must come before the containers change: Judge compares the status with the spec of the earlier update.
 	state.LastContainerStatuses = c.unfinished(pod)
 	c.applyTurn(pod, state, now)
 	pod.Labels = c.Labels.apply(pod.Labels)
@@ -48,9 +50,11 @@ func Advance(pod *corev1.Pod, now time.Time) error {
 	return record.Write(pod, state)
 }
 
-// applyTurn changes the containers of the current batch, and stores the changes of the others in the state.
+// applyTurn changes the containers of the current batch, and stores the changes of the others in the state. The containers of
+// this batch must be ready before the next one begins.
 func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, now time.Time) {
 	turn, later := c.split(pod)
+	// The record is made before the spec changes.
 	recordTurn(state, pod, turn)
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
@@ -76,7 +80,7 @@ func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, now time.Time) 
 }
 
 // recordTurn records what runs in the containers whose image changes. It does not touch the records of other containers: they
-// stay valid for the instances that those containers were given.
+// stay valid for the instances that those containers were given. A report that cannot be read counts as none.
 func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
 	report, err := containerreport.Read(pod)
 	if err != nil {
@@ -138,6 +142,7 @@ func (c *Change) unfinished(pod *corev1.Pod) map[string]record.ContainerStatus {
 }
 
 // RecordAgain is Record for a container that has a record of an earlier write, which the node may not have completed yet.
+// SidecarSets use it, whose records are apart from those of workloads.
 func RecordAgain(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus,
 	report *containerreport.Report) record.ContainerStatus {
 	if Judge(pod, container, recorded, report) == Done {
@@ -146,7 +151,8 @@ func RecordAgain(pod *corev1.Pod, container *corev1.Container, recorded record.C
 	return recordUnfinished(pod, container, recorded, report)
 }
 
-// recordUnfinished returns what runs in a container whose last change the node has not completed.
+// recordUnfinished returns what runs in a container whose last change the node has not completed. The spec has the image of
+// that change, so what the running instance was created from comes from the earlier record.
 func recordUnfinished(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus,
 	report *containerreport.Report) record.ContainerStatus {
 	before := Record(pod, container, report)
@@ -159,6 +165,7 @@ func recordUnfinished(pod *corev1.Pod, container *corev1.Container, recorded rec
 	return before
 }
 
+// containerStatus returns the status of a container, or nil if the node has not reported it.
 func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == name {

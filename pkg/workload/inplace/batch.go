@@ -13,9 +13,10 @@ import (
 
 // split takes the containers of the next batch out of the change: containers without a priority, and the containers with the
 // highest priority. Containers that read the same metadata as these are included whatever their priority, because the metadata
-// changes only once.
+// changes only once. Neither result has the labels and annotations that no container reads: they change at once.
 func (c *Change) split(pod *corev1.Pod) (first, later *Change) {
 	var turn []string
+	// ordered are the containers with a priority, by name.
 	highest, ordered := 0, map[string]int{}
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
@@ -42,6 +43,7 @@ func (c *Change) split(pod *corev1.Pod) (first, later *Change) {
 		c.only(func(name string) bool { return !slices.Contains(turn, name) })
 }
 
+// touches reports whether the change changes a container.
 func (c *Change) touches(name string) bool {
 	_, image := c.Images[name]
 	_, env := c.Env[name]
@@ -49,6 +51,8 @@ func (c *Change) touches(name string) bool {
 	return image || env || resources
 }
 
+// withSharedMetadata adds to the batch the containers that read a key which a container of the batch reads. An added container
+// can read further keys, so it repeats until nothing is added.
 func (c *Change) withSharedMetadata(turn []string) []string {
 	for grew := true; grew; {
 		grew = false
@@ -61,6 +65,7 @@ func (c *Change) withSharedMetadata(turn []string) []string {
 	return turn
 }
 
+// shareKeys reports whether two containers read a common label or annotation.
 func shareKeys(a, b metav1.ObjectMeta) bool {
 	for key := range a.Labels {
 		if _, found := b.Labels[key]; found {
@@ -80,6 +85,7 @@ func (c *Change) only(wanted func(name string) bool) *Change {
 	return &Change{Images: pick(c.Images, wanted), Env: pick(c.Env, wanted), Resources: pick(c.Resources, wanted)}
 }
 
+// pick returns the wanted entries of a map, or nil if there are none, so that empty maps are not recorded.
 func pick[V any](all map[string]V, wanted func(name string) bool) map[string]V {
 	var picked map[string]V
 	for name, value := range all {
@@ -95,7 +101,8 @@ func pick[V any](all map[string]V, wanted func(name string) bool) map[string]V {
 }
 
 // withWaiting adds the changes that an earlier update left for containers whose batch was never reached. This change is the
-// difference from that update's revision, so it does not contain them. Where both set a value, this change takes precedence.
+// difference from that update's revision, so it does not contain them. Where both set a value, this change takes precedence. A
+// record that cannot be read leaves nothing.
 func (c *Change) withWaiting(pod *corev1.Pod) *Change {
 	previous, err := record.Read(pod)
 	if err != nil || previous == nil || !waits(previous) {
@@ -110,6 +117,7 @@ func (c *Change) withWaiting(pod *corev1.Pod) *Change {
 		all.Resources = overlaid(all.Resources, map[string]corev1.ResourceRequirements{name: amounts})
 	}
 	all.Env = maps.Clone(c.Env)
+	// A key that this change sets or removes must not return to the value of the earlier update.
 	for name, waits := range previous.NextContainerMetadata {
 		labels, annotations := maps.Clone(waits.Labels), maps.Clone(waits.Annotations)
 		maps.DeleteFunc(labels, func(key, _ string) bool { return c.decidesLabel(key) })
@@ -134,6 +142,7 @@ func overlaid[M ~map[K]V, K comparable, V any](under, over M) M {
 	return all
 }
 
+// decidesLabel reports whether this change sets or removes a label, at once or with a container.
 func (c *Change) decidesLabel(key string) bool {
 	for _, read := range c.Env {
 		if _, sets := read.Labels[key]; sets {
@@ -143,6 +152,7 @@ func (c *Change) decidesLabel(key string) bool {
 	return c.Labels.decides(key)
 }
 
+// decidesAnnotation is decidesLabel for annotations.
 func (c *Change) decidesAnnotation(key string) bool {
 	for _, read := range c.Env {
 		if _, sets := read.Annotations[key]; sets {
@@ -152,6 +162,7 @@ func (c *Change) decidesAnnotation(key string) bool {
 	return c.Annotations.decides(key)
 }
 
+// decides reports whether the change sets or removes the key.
 func (m MapChange) decides(key string) bool {
 	_, sets := m.Set[key]
 	return sets || slices.Contains(m.Remove, key)

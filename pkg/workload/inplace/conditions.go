@@ -10,6 +10,7 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
+// reasonStart is the reason of the condition while an update holds the Pod.
 const reasonStart = "StartInPlaceUpdate"
 
 // Hold takes the Pod out of service in the given object, which the caller owns. Endpoints must remove the Pod before a container
@@ -21,10 +22,12 @@ func Hold(pod *corev1.Pod, now time.Time) {
 	podstate.SetCondition(pod, corev1.PodCondition{
 		Type: pub.InPlaceUpdateReadyConditionType, Status: corev1.ConditionFalse, Reason: reasonStart, LastTransitionTime: metav1.NewTime(now),
 	})
+	// Ready would otherwise stay True until the kubelet has seen the condition.
 	podstate.Withdraw(pod, now)
 }
 
-// Released reports whether in-place updates let the Pod serve. A Pod without the readiness gate is always released.
+// Released reports whether in-place updates let the Pod serve. A Pod without the readiness gate is always released. A Pod
+// without the condition is not: it has not had its first one.
 func Released(pod *corev1.Pod) bool {
 	if !podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType) {
 		return true

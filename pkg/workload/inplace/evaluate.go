@@ -81,7 +81,8 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 }
 
 // sightedFor returns how long the doubtful findings have been seen. The time starts when the node first reports on this spec
-// with these instances. It starts again when an instance changes.
+// with these instances. It starts again when an instance changes. Without doubts, or without a caller that keeps sightings, it
+// is zero.
 func sightedFor(pod *corev1.Pod, state *record.State, findings *findings, watched Watched) time.Duration {
 	if findings.patience == 0 || watched == nil {
 		return 0
@@ -94,6 +95,7 @@ func waits(s *record.State) bool {
 	return len(s.NextContainerImages) > 0 || len(s.NextContainerMetadata) > 0 || len(s.NextContainerResources) > 0
 }
 
+// readyForNext reports whether the containers of the last batch are ready, so that the next batch may begin.
 func readyForNext(pod *corev1.Pod, state *record.State) bool {
 	return state.PreCheckBeforeNext == nil || !slices.ContainsFunc(state.PreCheckBeforeNext.ContainersRequiredReady, func(name string) bool {
 		status := containerStatus(pod, name)
@@ -104,7 +106,8 @@ func readyForNext(pod *corev1.Pod, state *record.State) bool {
 // findings summarizes what the node reports about the containers that were changed so far.
 type findings struct {
 	// pending is true if a container is known to be incomplete.
-	pending  bool
+	pending bool
+	// hopeless says why the node will never complete the update, or is empty.
 	hopeless string
 	// agentless is true if only a node agent could complete the update, and no agent has reported on the Pod.
 	agentless bool
@@ -113,11 +116,13 @@ type findings struct {
 	patience time.Duration
 }
 
+// doubt adds a finding that only time decides. The text must name the instance: another instance starts the time again.
 func (f *findings) doubt(patience time.Duration, format string, args ...any) {
 	f.doubts = append(f.doubts, fmt.Sprintf(format, args...))
 	f.patience = max(f.patience, patience)
 }
 
+// examine judges every container of the update, then what reads metadata, and then the resources.
 func examine(pod *corev1.Pod, state *record.State, report *containerreport.Report) (f findings) {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
@@ -138,6 +143,7 @@ func examine(pod *corev1.Pod, state *record.State, report *containerreport.Repor
 	if state.UpdateEnvFromMetadata {
 		f.examineEnvironment(pod, state, report)
 	}
+	// The status of the resources only counts for the newest spec.
 	if state.UpdateResources && (!nodeSawSpec(pod) || !resized(pod, state)) {
 		f.pending, f.hopeless = true, infeasible(pod)
 	}

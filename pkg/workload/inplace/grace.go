@@ -12,7 +12,8 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// metadataPatch is a stored change of metadata. A null value removes the key.
+// metadataPatch is a stored change of metadata. A null value removes the key. Its form is part of the record, so it must not
+// change.
 type metadataPatch struct {
 	Metadata struct {
 		Labels      map[string]*string `json:"labels,omitempty"`
@@ -21,7 +22,8 @@ type metadataPatch struct {
 }
 
 // Delay takes the change into the record of the given object, which the caller owns, to be made after the grace period in
-// seconds. The caller takes the Pod out of service now, so endpoints have that time to remove the Pod.
+// seconds. The caller takes the Pod out of service in the same write, so endpoints have that time to remove the Pod. revision
+// is the target of the update.
 func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time.Time) error {
 	c = c.withWaiting(pod)
 	var patch metadataPatch
@@ -77,18 +79,20 @@ func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remai
 	return 0, change.apply(pod, grace.Revision, state.UpdateTimestamp.Time, now)
 }
 
-// Delayed reports whether a change waits in the Pod.
+// Delayed reports whether a change waits in the Pod, under the annotation of this release or of an earlier one.
 func Delayed(pod *corev1.Pod) bool {
 	_, today := pod.Annotations[pub.InPlaceUpdateGraceKey]
 	_, once := pod.Annotations[pub.InPlaceUpdateGraceKeyOld]
 	return today || once
 }
 
+// dropGrace removes the stored change from the given object.
 func dropGrace(pod *corev1.Pod) {
 	delete(pod.Annotations, pub.InPlaceUpdateGraceKey)
 	delete(pod.Annotations, pub.InPlaceUpdateGraceKeyOld)
 }
 
+// nullable returns the change as one map, in which nil removes a key. plain is the inverse.
 func (m MapChange) nullable() map[string]*string {
 	values := map[string]*string{}
 	for key, value := range m.Set {
@@ -100,6 +104,7 @@ func (m MapChange) nullable() map[string]*string {
 	return values
 }
 
+// plain returns the change that a stored map stands for.
 func plain(values map[string]*string) MapChange {
 	change := MapChange{Set: map[string]string{}}
 	for key, value := range values {

@@ -7,7 +7,8 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// Verdict is what the node's reports say about one container whose image changed.
+// Verdict is what the node's reports say about one container whose image changed. A caller decides how long it waits for one
+// that is in doubt.
 type Verdict int
 
 const (
@@ -38,6 +39,7 @@ func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.Contain
 	runsImage := sameImage(container.Image, status.Image, status.ImageID)
 	created := createdFrom(container, recorded, entry)
 	switch {
+	// A record without an instance and without an image is of another release. Any sign of a new instance is enough.
 	case recorded.ContainerID == "" && recorded.Image == "":
 		return doneIf(runsImage || status.ImageID != recorded.ImageID || created == fromSpec)
 	case status.ContainerID == recorded.ContainerID:
@@ -55,7 +57,8 @@ func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.Contain
 	}
 }
 
-// reported returns what the agent reports about the instance in the status, or nil.
+// reported returns what the agent reports about the instance in the status, or nil. A report about another instance says
+// nothing about this one.
 func reported(report *containerreport.Report, status *corev1.ContainerStatus) *containerreport.Container {
 	entry := report.Find(status.Name)
 	if entry != nil && entry.ContainerID != status.ContainerID {
@@ -64,7 +67,8 @@ func reported(report *containerreport.Report, status *corev1.ContainerStatus) *c
 	return entry
 }
 
-// judgeRecorded decides on an instance that already ran when the spec changed.
+// judgeRecorded decides on an instance that already ran when the spec changed. If the update returned to the image of this
+// instance, the node has nothing to do. Without that knowledge, the node may still replace the instance.
 func judgeRecorded(container *corev1.Container, status *corev1.ContainerStatus, recorded record.ContainerStatus, runsImage bool) Verdict {
 	switch {
 	case status.State.Running == nil:
@@ -78,6 +82,7 @@ func judgeRecorded(container *corev1.Container, status *corev1.ContainerStatus, 
 	}
 }
 
+// doneIf returns Done or Pending.
 func doneIf(condition bool) Verdict {
 	if condition {
 		return Done
@@ -89,8 +94,11 @@ func doneIf(condition bool) Verdict {
 type origin int
 
 const (
+	// unknown: the report proves nothing.
 	unknown origin = iota
+	// fromSpec: the instance was created from the spec as it is now.
 	fromSpec
+	// fromAnother: it was created from an earlier spec.
 	fromAnother
 )
 
@@ -101,6 +109,8 @@ func createdFrom(container *corev1.Container, recorded record.ContainerStatus, e
 	switch {
 	case entry == nil:
 		return unknown
+	// An agent that reports the image gives a direct answer. The hash is a substitute where the runtime does not keep the
+	// image.
 	case entry.Image != "":
 		if entry.Image == container.Image {
 			return fromSpec

@@ -19,7 +19,7 @@ type Options struct {
 	Resources bool
 }
 
-// Change is what an in-place update changes in a Pod.
+// Change is what an in-place update changes in a Pod. Plan makes it from two templates, and it is not changed afterwards.
 type Change struct {
 	// Images are the new image references, by container name.
 	Images map[string]string
@@ -33,13 +33,14 @@ type Change struct {
 	Annotations MapChange
 }
 
-// MapChange is the difference between two maps.
+// MapChange is the difference between two maps: the entries to set, and the keys to remove.
 type MapChange struct {
 	Set    map[string]string
 	Remove []string
 }
 
-// Interrupts reports whether the update restarts a container of the Pod. The Pod must then be out of service first.
+// Interrupts reports whether the update restarts a container of the Pod. The Pod must then be out of service first. New amounts
+// alone restart a container only if its resize policy says so.
 func (c *Change) Interrupts(pod *corev1.Pod) bool {
 	if len(c.Images) > 0 || len(c.Env) > 0 {
 		return true
@@ -68,6 +69,7 @@ func Plan(from, to *corev1.PodTemplateSpec, options Options) (*Change, bool) {
 		Labels:      diffMaps(from.Labels, to.Labels),
 		Annotations: diffMaps(from.Annotations, to.Annotations),
 	}
+	// aligned becomes the new spec without the allowed changes. What still differs then cannot change in place.
 	aligned := to.Spec.DeepCopy()
 	for i := range aligned.Containers {
 		before, after := &from.Spec.Containers[i], &aligned.Containers[i]
@@ -80,6 +82,7 @@ func Plan(from, to *corev1.PodTemplateSpec, options Options) (*Change, bool) {
 		if before.Image == after.Image {
 			continue
 		}
+		//
 		if before.Image == "" || after.Image == "" {
 			return nil, false
 		}
@@ -126,6 +129,7 @@ func (c *Change) takeEnv(to *corev1.PodSpec) {
 	}
 }
 
+// with sets an entry, and makes the map if there is none.
 func with(values map[string]string, key, value string) map[string]string {
 	if values == nil {
 		values = map[string]string{}
@@ -134,6 +138,7 @@ func with(values map[string]string, key, value string) map[string]string {
 	return values
 }
 
+// diffMaps returns the change from one map to another.
 func diffMaps(from, to map[string]string) MapChange {
 	change := MapChange{Set: map[string]string{}}
 	for key, value := range to {
@@ -149,6 +154,7 @@ func diffMaps(from, to map[string]string) MapChange {
 	return change
 }
 
+// apply makes the change in a map, and returns it. A nil map is made.
 func (m MapChange) apply(to map[string]string) map[string]string {
 	if to == nil {
 		to = map[string]string{}

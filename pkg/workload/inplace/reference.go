@@ -6,8 +6,9 @@ import (
 	"github.com/distribution/reference"
 )
 
-// sameImage reports whether a container that reports image and imageID runs the reference in the spec. If the spec has a digest,
-// only the digest counts. A short name equals the full name that a runtime makes of it.
+// sameImage reports whether a container that reports image and imageID runs the reference in the spec. If the spec has a
+// digest, only the digest counts. A short name equals the full name that a runtime makes of it. A reference that cannot be
+// parsed equals only itself.
 func sameImage(spec, image, imageID string) bool {
 	if spec == image {
 		return true
@@ -19,6 +20,7 @@ func sameImage(spec, image, imageID string) bool {
 	digested, byDigest := want.(reference.Digested)
 	if byDigest {
 		digest := digested.Digest().String()
+		// Runtimes report the digest behind a name, or behind a scheme.
 		if strings.HasSuffix(imageID, "@"+digest) || strings.HasSuffix(imageID, "/"+digest) {
 			return true
 		}

@@ -10,11 +10,12 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
-// resizable are the resources that can change in a running container.
+// resizable are the resources that can change in a running container. Kubernetes resizes no others.
 var resizable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
 // takeResources moves changed resources into the change. It returns false if a limit or request is added or removed, because
-// that can change more than an amount, such as the QoS class.
+// that can change more than an amount, such as the QoS class. In after, it sets the amounts of before, so that Plan finds only
+// the other differences.
 func (c *Change) takeResources(before, after *corev1.Container) bool {
 	amounts := corev1.ResourceRequirements{}
 	for _, name := range resizable {
@@ -29,6 +30,7 @@ func (c *Change) takeResources(before, after *corev1.Container) bool {
 	return true
 }
 
+// takeAmount moves one amount. It returns false if only one of the two lists has the resource.
 func takeAmount(before, after corev1.ResourceList, name corev1.ResourceName, into *corev1.ResourceList) bool {
 	was, had := before[name]
 	is, has := after[name]
@@ -45,7 +47,8 @@ func takeAmount(before, after corev1.ResourceList, name corev1.ResourceName, int
 	return true
 }
 
-// restartsToResize reports whether a container must restart to get the new resources.
+// restartsToResize reports whether a container must restart to get the new resources. The resize policy of the container
+// decides, for each resource.
 func restartsToResize(container *corev1.Container, amounts corev1.ResourceRequirements) bool {
 	for _, policy := range container.ResizePolicy {
 		_, limit := amounts.Limits[policy.ResourceName]
@@ -57,11 +60,13 @@ func restartsToResize(container *corev1.Container, amounts corev1.ResourceRequir
 	return false
 }
 
+// setAmounts writes the changed amounts into a container. The other amounts stay.
 func setAmounts(container *corev1.Container, amounts corev1.ResourceRequirements) {
 	container.Resources.Limits = merged(container.Resources.Limits, amounts.Limits)
 	container.Resources.Requests = merged(container.Resources.Requests, amounts.Requests)
 }
 
+// merged adds the entries of from to into, and returns into. A nil list stays nil if nothing is added.
 func merged(into, from corev1.ResourceList) corev1.ResourceList {
 	if into == nil && len(from) > 0 {
 		into = corev1.ResourceList{}
@@ -90,7 +95,8 @@ func Split(before, after *corev1.Pod) (resized, rest *corev1.Pod) {
 	return resized, rest
 }
 
-// resized reports whether the node has given each container of the update the resources in its spec.
+// resized reports whether the node has given each container of the update the resources in its spec. The API server accepts new
+// resources at once; the node applies them later, or not at all.
 func resized(pod *corev1.Pod, state *record.State) bool {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
@@ -98,6 +104,7 @@ func resized(pod *corev1.Pod, state *record.State) bool {
 			continue
 		}
 		status := containerStatus(pod, container.Name)
+		// A runtime that reports no resources can only be judged if the spec has none.
 		if status == nil || status.Resources == nil && len(container.Resources.Limits)+len(container.Resources.Requests) > 0 {
 			return false
 		}
@@ -111,6 +118,7 @@ func resized(pod *corev1.Pod, state *record.State) bool {
 	return true
 }
 
+// given reports whether the status has every amount of the spec. Amounts that only the status has do not matter.
 func given(spec, status corev1.ResourceList) bool {
 	for _, name := range resizable {
 		if want, found := spec[name]; found && !want.Equal(status[name]) {
@@ -120,7 +128,8 @@ func given(spec, status corev1.ResourceList) bool {
 	return true
 }
 
-// infeasible returns why the node will never give the resources in the spec, or "".
+// infeasible returns why the node will never give the resources in the spec, or "". The kubelet says so in the condition
+// PodResizePending.
 func infeasible(pod *corev1.Pod) string {
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]
@@ -131,7 +140,8 @@ func infeasible(pod *corev1.Pod) string {
 	return ""
 }
 
-// qosClass returns the QoS class of Pods with the spec. The QoS class of a running Pod cannot change.
+// qosClass returns the QoS class of Pods with the spec, by the rules of Kubernetes. The QoS class of a running Pod cannot
+// change.
 func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	guaranteed, any := true, false
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
@@ -155,6 +165,7 @@ func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	}
 }
 
+// positive returns an amount that is more than zero, or nil. Zero counts as not set, as in Kubernetes.
 func positive(amounts corev1.ResourceList, name corev1.ResourceName) *resource.Quantity {
 	if amount, found := amounts[name]; found && amount.Sign() > 0 {
 		return &amount

@@ -15,7 +15,7 @@ import (
 	"kruise.io/kruise/pkg/workload/ordering"
 )
 
-// empty returns a new object of the type.
+// empty returns a new object of the type, for Kind.New.
 func empty[T any, P interface {
 	*T
 	Object
@@ -23,7 +23,8 @@ func empty[T any, P interface {
 	return P(new(T))
 }
 
-// replicas reads a number that defaults to 1.
+// replicas reads a number that defaults to 1, as API servers default it. It returns nil for objects of other types, so that
+// either can try the next one.
 func replicas[T any](of func(*T) *int32) func(runtime.Object) *int32 {
 	return func(object runtime.Object) *int32 {
 		typed, ok := any(object).(*T)
@@ -37,11 +38,13 @@ func replicas[T any](of func(*T) *int32) func(runtime.Object) *int32 {
 	}
 }
 
-// either returns what the first accessor returns, or what the second returns if that is nil.
+// either returns what the first accessor returns, or what the second returns if that is nil. The two are for the versioned and
+// the internal type of one kind.
 func either(first, second func(runtime.Object) *int32) func(runtime.Object) *int32 {
 	return func(object runtime.Object) *int32 { return cmp.Or(first(object), second(object)) }
 }
 
+// template adapts an accessor of a Pod template. The result returns nil for objects of other types.
 func template[T any](of func(*T) *corev1.PodTemplateSpec) func(runtime.Object) *corev1.PodTemplateSpec {
 	return func(object runtime.Object) *corev1.PodTemplateSpec {
 		if typed, ok := any(object).(*T); ok {
@@ -51,6 +54,7 @@ func template[T any](of func(*T) *corev1.PodTemplateSpec) func(runtime.Object) *
 	}
 }
 
+// claims adapts an accessor of claim templates in the same way.
 func claims[T any](of func(*T) []corev1.PersistentVolumeClaim) func(runtime.Object) []corev1.PersistentVolumeClaim {
 	return func(object runtime.Object) []corev1.PersistentVolumeClaim {
 		if typed, ok := any(object).(*T); ok {
@@ -60,6 +64,8 @@ func claims[T any](of func(*T) []corev1.PersistentVolumeClaim) func(runtime.Obje
 	}
 }
 
+// replicasOfSubsets returns the wanted Pods of all subsets together. The internal type has a function of its own, because Go
+// has no common type for both.
 func replicasOfSubsets(united *v1beta1.UnitedDeployment) *int32 {
 	subsets := united.Spec.Topology.Subsets
 	return sum(united.Spec.Replicas, len(subsets), func(i int) *intstr.IntOrString { return subsets[i].Replicas })
@@ -84,7 +90,8 @@ func sum(given *int32, subsets int, of func(int) *intstr.IntOrString) *int32 {
 	return &total
 }
 
-// asCloneSet sorts Pods in the order in which the CloneSet's update strategy updates them.
+// asCloneSet sorts Pods in the order in which the CloneSet's update strategy updates them. Without the object, or without a
+// strategy, the given order is kept.
 func asCloneSet(object runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	set, ok := object.(*v1beta1.CloneSet)
 	if !ok || set.Spec.UpdateStrategy.RollingUpdate == nil {
@@ -101,7 +108,7 @@ func lastNodeFirst(_ runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) 
 	return sorted, nil
 }
 
-// lastOrdinalFirst sorts Pods in the update order of a StatefulSet.
+// lastOrdinalFirst sorts Pods in the update order of a StatefulSet: from the highest ordinal down.
 func lastOrdinalFirst(_ runtime.Object, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	sorted := slices.Clone(pods)
 	slices.SortStableFunc(sorted, func(a, b *corev1.Pod) int { return cmp.Compare(ordinal(b), ordinal(a)) })

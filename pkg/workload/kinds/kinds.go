@@ -68,7 +68,7 @@ func All() []*Kind { return table }
 // Of returns what is known about a kind, or nil.
 func Of(kind schema.GroupKind) *Kind { return byKind[kind] }
 
-// OfResource returns the kind of a resource, or nil.
+// OfResource returns the kind of a resource, or nil. The version does not matter.
 func OfResource(resource schema.GroupResource) *Kind {
 	for _, kind := range table {
 		if kind.Resource.GroupResource() == resource {
@@ -78,10 +78,11 @@ func OfResource(resource schema.GroupResource) *Kind {
 	return nil
 }
 
-// OfObject returns the kind of a typed object, or nil.
+// OfObject returns the kind of a typed object, or nil. The object has the type of its Resource's version. Internal types have
+// no kind.
 func OfObject(object any) *Kind { return byType[reflect.TypeOf(object)] }
 
-// OfController returns the kind of the object that controls an object, or nil.
+// OfController returns the kind of the object that controls an object, or nil. The version in the reference does not matter.
 func OfController(object metav1.Object) *Kind {
 	if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
 		return Of(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind())

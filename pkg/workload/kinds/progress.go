@@ -29,12 +29,13 @@ type Progress struct {
 	Exceeded bool
 }
 
-// Done reports whether the rollout is complete.
+// Done reports whether the rollout is complete: the status is about the newest spec, and as many Pods as shall be are updated
+// and available.
 func (p *Progress) Done() bool {
 	return p.Observed && p.Updated >= p.Target && p.Available >= p.Target
 }
 
-// Reasons why an object is not in the state that its spec asks for.
+// Reasons why an object is not in the state that its spec asks for. Users see them in conditions.
 const (
 	RolloutPaused   = "RolloutPaused"
 	RolloutUnderWay = "RolloutUnderWay"
@@ -84,12 +85,13 @@ func progress[T any](of func(*T) (*Progress, error)) func(runtime.Object) *Progr
 	}
 }
 
-// target returns how many of the Pods a partition lets be updated.
+// target returns how many of the Pods a partition lets be updated. It returns an error if the partition is not valid.
 func target(pods int, partition *intstr.IntOrString) (int, error) {
 	old, err := rollout.Partition(partition, pods)
 	return pods - old, err
 }
 
+// progressOfCloneSet reads the progress of a CloneSet. The condition Progressing is False only after its deadline.
 func progressOfCloneSet(set *v1beta1.CloneSet) (*Progress, error) {
 	p := &Progress{
 		Updated: int(set.Status.UpdatedReplicas), Available: int(set.Status.UpdatedAvailableReplicas),
@@ -111,6 +113,7 @@ func progressOfCloneSet(set *v1beta1.CloneSet) (*Progress, error) {
 	return p, err
 }
 
+// progressOfStatefulSet reads the progress of a StatefulSet. Its partition is a number of Pods, never a percentage.
 func progressOfStatefulSet(set *v1beta1.StatefulSet) (*Progress, error) {
 	p := &Progress{
 		Target: replicasOr1(set.Spec.Replicas), Updated: int(set.Status.UpdatedReplicas), Available: int(set.Status.UpdatedAvailableReplicas),
@@ -126,7 +129,8 @@ func progressOfStatefulSet(set *v1beta1.StatefulSet) (*Progress, error) {
 	return p, nil
 }
 
-// progressOfDaemonSet counts an updated Pod as available unless more of all Pods are unavailable: the status does not say which.
+// progressOfDaemonSet counts an updated Pod as available unless more of all Pods are unavailable: the status does not say
+// which. So a rollout seems slower than it is while old Pods are unavailable, and never faster.
 func progressOfDaemonSet(set *v1beta1.DaemonSet) (*Progress, error) {
 	status := &set.Status
 	p := &Progress{

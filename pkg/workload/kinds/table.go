@@ -31,6 +31,7 @@ var (
 // table holds every workload kind. Messages to users list kinds in this order.
 var table = []*Kind{
 	{
+		// Its Pods belong to ReplicaSets, so it does not own them.
 		GroupKind: Deployment, Resource: appsv1.SchemeGroupVersion.WithResource("deployments"), New: empty[appsv1.Deployment],
 		Spread: true, Through: &ReplicaSet, Watched: true,
 		Replicas: replicas(func(d *appsv1.Deployment) *int32 { return d.Spec.Replicas }),
@@ -52,6 +53,7 @@ var table = []*Kind{
 	{
 		GroupKind: DaemonSet, Resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"), New: empty[appsv1.DaemonSet],
 		OwnsPods: true, AbsencePermits: true,
+		// The nodes decide how many Pods a DaemonSet wants, so the number is in its status.
 		Replicas: replicas(func(d *appsv1.DaemonSet) *int32 { return &d.Status.DesiredNumberScheduled }),
 		Template: template(func(d *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &d.Spec.Template }),
 	},
@@ -62,6 +64,7 @@ var table = []*Kind{
 		Template: template(func(r *corev1.ReplicationController) *corev1.PodTemplateSpec { return r.Spec.Template }),
 	},
 	{
+		// A Job has no Replicas, so every existing Pod counts as wanted.
 		GroupKind: Job, Resource: batchv1.SchemeGroupVersion.WithResource("jobs"), New: empty[batchv1.Job],
 		Spread: true, OwnsPods: true, AbsencePermits: true,
 		Template: template(func(j *batchv1.Job) *corev1.PodTemplateSpec { return &j.Spec.Template }),
@@ -94,11 +97,13 @@ var table = []*Kind{
 		Template: template(func(d *v1beta1.DaemonSet) *corev1.PodTemplateSpec { return &d.Spec.Template }),
 	},
 	{
+		// The same is true for a BroadcastJob.
 		GroupKind: BroadcastJob, Resource: v1beta1.SchemeGroupVersion.WithResource("broadcastjobs"), New: empty[v1beta1.BroadcastJob],
 		OwnsPods: true, AbsencePermits: true, Watched: true, SetsReadiness: true,
 		Template: template(func(j *v1beta1.BroadcastJob) *corev1.PodTemplateSpec { return &j.Spec.Template }),
 	},
 	{
+		// It owns workloads, not Pods. Its replicas protect it from deletion.
 		GroupKind: UnitedDeployment, Resource: v1beta1.SchemeGroupVersion.WithResource("uniteddeployments"),
 		New: empty[v1beta1.UnitedDeployment], Protected: true,
 		Replicas: either(replicas(replicasOfSubsets), replicas(replicasOfInternalSubsets)),
@@ -110,6 +115,7 @@ var (
 	byType = index(func(kind *Kind) reflect.Type { return reflect.TypeOf(kind.New()) })
 )
 
+// index makes a map of the table. The keys of the rows must differ.
 func index[K comparable](key func(*Kind) K) map[K]*Kind {
 	byKey := make(map[K]*Kind, len(table))
 	for _, kind := range table {

@@ -58,7 +58,8 @@ func Held(pod *corev1.Pod, container *corev1.Container) (int, bool) {
 	return Priority(container)
 }
 
-// reference returns what the barrier of a container refers to, or nil.
+// reference returns what the barrier of a container refers to, or nil. Of several variables with one name, the last one takes
+// effect.
 func reference(container *corev1.Container) *corev1.ConfigMapKeySelector {
 	for i := len(container.Env) - 1; i >= 0; i-- {
 		if env := &container.Env[i]; env.Name == pub.ContainerLaunchBarrierEnv {

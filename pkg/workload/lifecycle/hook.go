@@ -23,6 +23,8 @@ func AllHooked(hook *pub.LifecycleHook, pod *corev1.Pod) bool {
 	return hook != nil && present == total
 }
 
+// markers returns how many markers of the hook are on the Pod, and how many the hook has. Empty names do not count. A nil hook
+// has none.
 func markers(hook *pub.LifecycleHook, pod *corev1.Pod) (present, total int) {
 	if hook == nil {
 		return 0, 0
@@ -48,7 +50,8 @@ func markers(hook *pub.LifecycleHook, pod *corev1.Pod) (present, total int) {
 	return present, total
 }
 
-// Mark adds every marker of the hook to the given object, which the caller owns.
+// Mark adds every marker of the hook to the given object, which the caller owns. The next update then waits for the user again,
+// because the markers are on the Pod.
 func Mark(hook *pub.LifecycleHook, pod *corev1.Pod) {
 	if hook == nil {
 		return

@@ -8,6 +8,7 @@ import (
 
 // Progress is what a transition depends on besides the Pod's own markers.
 type Progress struct {
+	// Scheduled is true if the Pod has a node. Without a preNormal hook, this ends PreparingNormal.
 	Scheduled bool
 	// AtTarget is true if no further update of the Pod is wanted.
 	AtTarget bool
@@ -15,7 +16,9 @@ type Progress struct {
 	Complete bool
 }
 
-// Next returns the Pod's next state, or its current state if no transition is due.
+// Next returns the Pod's next state, or its current state if no transition is due. It only follows hooks and updates; states
+// before a deletion or an update begin elsewhere. A Pod in PreparingUpdate returns to service if its update is no longer
+// wanted.
 func Next(hooks *pub.Lifecycle, pod *corev1.Pod, p Progress) State {
 	state := Of(pod)
 	var preNormal, inPlaceUpdate *pub.LifecycleHook
@@ -34,7 +37,8 @@ func Next(hooks *pub.Lifecycle, pod *corev1.Pod, p Progress) State {
 	}
 }
 
-// AfterUpdate returns the state of a Pod after a finished in-place update.
+// AfterUpdate returns the state of a Pod after a finished in-place update: Updated while the hook still waits for its markers,
+// else Normal.
 func AfterUpdate(hooks *pub.Lifecycle, pod *corev1.Pod) State {
 	if hooks != nil && hooks.InPlaceUpdate != nil && !AllHooked(hooks.InPlaceUpdate, pod) {
 		return pub.LifecycleStateUpdated

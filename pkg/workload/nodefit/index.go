@@ -30,8 +30,8 @@ func (r *Requirements) Anchors() []string {
 	return selectorindex.Anchors("", selector)
 }
 
-// commonExpressions returns the expressions that the labels of every selected node match. Terms are alternatives, so only those of a
-// single term do.
+// commonExpressions returns the expressions that the labels of every selected node match. Terms are alternatives, so only those
+// of a single term do. The result belongs to the Pod.
 func (r *Requirements) commonExpressions() []corev1.NodeSelectorRequirement {
 	affinity := r.pod.Spec.Affinity
 	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
@@ -47,7 +47,8 @@ func (r *Requirements) commonExpressions() []corev1.NodeSelectorRequirement {
 // Values returns the index values of a node.
 func Values(node *corev1.Node) []string { return selectorindex.Values("", node.Labels) }
 
-// Same reports whether two states of a node are the same to every Pod. A heartbeat does not change what they are.
+// Same reports whether two states of a node are the same to every Pod. A heartbeat does not change what they are. Conditions do
+// not count, because a Fit does not depend on them.
 func Same(a, b *corev1.Node) bool {
 	return a.Spec.Unschedulable == b.Spec.Unschedulable && apiequality.Semantic.DeepEqual(a.Labels, b.Labels) &&
 		apiequality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) &&

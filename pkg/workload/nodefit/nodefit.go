@@ -66,6 +66,7 @@ func (r *Requirements) Of(node *corev1.Node) Fit {
 	return fit
 }
 
+// tolerates reports whether one of the Pod's tolerations tolerates the taint.
 func tolerates(pod *corev1.Pod, taint *corev1.Taint) bool {
 	return slices.ContainsFunc(pod.Spec.Tolerations, func(toleration corev1.Toleration) bool {
 		// The operators that compare numbers are not enabled by default in Kubernetes.
@@ -73,6 +74,8 @@ func tolerates(pod *corev1.Pod, taint *corev1.Taint) bool {
 	})
 }
 
+// requestsFit reports whether the node has enough of each resource for this Pod alone. A resource that the node does not have
+// counts as zero.
 func (r *Requirements) requestsFit(node *corev1.Node) bool {
 	for name, request := range r.requests {
 		if allocatable := node.Status.Allocatable[name]; request.Cmp(allocatable) > 0 {
@@ -102,7 +105,8 @@ func Pin(pod *corev1.Pod, node string) {
 	}
 }
 
-// NodeOf returns the name of the node that the Pod runs on or is pinned to, or "".
+// NodeOf returns the name of the node that the Pod runs on or is pinned to, or "". A Pod that Pin has changed has the name
+// before the scheduler has placed it.
 func NodeOf(pod *corev1.Pod) string {
 	if pod.Spec.NodeName != "" || pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return pod.Spec.NodeName
@@ -121,6 +125,7 @@ func NodeOf(pod *corev1.Pod) string {
 	return ""
 }
 
+// namesNode reports whether a requirement is about the name of the node.
 func namesNode(requirement corev1.NodeSelectorRequirement) bool {
 	return requirement.Key == metav1.ObjectNameField
 }

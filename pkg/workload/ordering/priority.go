@@ -15,7 +15,8 @@ type Weight struct {
 	Selector labels.Selector
 }
 
-// ByWeight sorts by the sum of the matching weights, highest first. The sort is stable.
+// ByWeight sorts by the sum of the matching weights, highest first. The sort is stable. A Pod that no selector matches has the
+// weight zero.
 func ByWeight(pods []*corev1.Pod, weights []Weight) []*corev1.Pod {
 	total := func(pod *corev1.Pod) (sum int64) {
 		for _, w := range weights {
@@ -50,6 +51,7 @@ func ByOrderedKeys(pods []*corev1.Pod, keys []string) []*corev1.Pod {
 	return sorted
 }
 
+// trailingNumber returns the number at the end of a text, or zero if there is none or it is too large.
 func trailingNumber(text string) int64 {
 	start := len(text)
 	for start > 0 && text[start-1] >= '0' && text[start-1] <= '9' {

@@ -10,7 +10,8 @@ import (
 )
 
 // ByStrategy sorts candidates as the update strategy asks: by priority, and scattered among all Pods of the workload. The
-// candidates must be in their base order, which is kept if the strategy sets neither.
+// candidates must be in their base order, which is kept if the strategy sets neither. It returns an error if a selector of the
+// strategy is not valid.
 func ByStrategy(
 	candidates, all []*corev1.Pod, priority *pub.UpdatePriorityStrategy, scatter []pub.UpdateScatterTerm,
 ) ([]*corev1.Pod, error) {

@@ -9,7 +9,8 @@ import (
 	"kruise.io/kruise/pkg/workload/lifecycle"
 )
 
-// ForUpdate returns the Pods in the base order of an update: Pods whose loss costs least come first.
+// ForUpdate returns the Pods in the base order of an update: Pods whose loss costs least come first. Priorities and scatter
+// change it later. The given slice is not changed.
 func ForUpdate(pods []*corev1.Pod) []*corev1.Pod {
 	sorted := slices.Clone(pods)
 	slices.SortFunc(sorted, inOrder(

@@ -12,9 +12,10 @@ import (
 // interval is a range of reserved ordinals. It includes both ends.
 type interval struct{ first, last int }
 
-// InRange returns the ordinals of a number of replicas, in ascending order, from start on and without the reserved ones. The error says
-// which reservation is invalid.
+// InRange returns the ordinals of a number of replicas, in ascending order, from start on and without the reserved ones. The
+// error says which reservation is invalid. With no replicas, the result is empty and not nil.
 func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) {
+	// Each reservation is parsed once.
 	var skipped []interval
 	for i := range reserved {
 		parsed, err := parse(&reserved[i])
@@ -24,6 +25,7 @@ func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) 
 		skipped = append(skipped, parsed)
 	}
 	ordinals := make([]int, 0, replicas)
+	// Reserved ordinals are replaced by later ones, so the number of replicas is kept.
 	for next := start; len(ordinals) < replicas; next++ {
 		next = skip(skipped, next)
 		ordinals = append(ordinals, next)
@@ -31,7 +33,8 @@ func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) 
 	return ordinals, nil
 }
 
-// skip returns the first ordinal from the given one on that is not reserved.
+// skip returns the first ordinal from the given one on that is not reserved. Ranges may touch or overlap, so it repeats until
+// none contains the ordinal.
 func skip(reserved []interval, ordinal int) int {
 	for moved := true; moved; {
 		moved = false
@@ -44,6 +47,7 @@ func skip(reserved []interval, ordinal int) int {
 	return ordinal
 }
 
+// parse reads a reservation: a number, or a range such as "0-2".
 func parse(value *intstr.IntOrString) (interval, error) {
 	if value.Type == intstr.Int {
 		if value.IntVal < 0 {
@@ -51,6 +55,7 @@ func parse(value *intstr.IntOrString) (interval, error) {
 		}
 		return interval{first: int(value.IntVal), last: int(value.IntVal)}, nil
 	}
+	// This accepts no sign, and nothing beyond an int32.
 	first, last, found := strings.Cut(value.StrVal, "-")
 	from, errFrom := strconv.ParseUint(first, 10, 31)
 	to, errTo := strconv.ParseUint(last, 10, 31)
@@ -60,7 +65,8 @@ func parse(value *intstr.IntOrString) (interval, error) {
 	return interval{first: int(from), last: int(to)}, nil
 }
 
-// Of returns the ordinal in the name of a Pod of the set. It returns false if the name is not one that the set gives.
+// Of returns the ordinal in the name of a Pod of the set. It returns false if the name is not one that the set gives, for
+// example with leading zeros.
 func Of(set string, object metav1.Object) (int, bool) {
 	text, found := strings.CutPrefix(object.GetName(), set+"-")
 	if !found {
@@ -76,8 +82,8 @@ func Of(set string, object metav1.Object) (int, bool) {
 // PodName returns the name of the Pod of an ordinal.
 func PodName(set string, ordinal int) string { return set + "-" + strconv.Itoa(ordinal) }
 
-// Position returns how many ordinals before the given one are in use, from start on and without the reserved ones. It ignores an invalid
-// reservation.
+// Position returns how many ordinals before the given one are in use, from start on and without the reserved ones. It ignores
+// an invalid reservation. InRange of enough replicas has the ordinal at this index.
 func Position(ordinal, start int, reserved []intstr.IntOrString) int {
 	var skipped []interval
 	for i := range reserved {

@@ -17,7 +17,7 @@ import (
 // idLength is the length of the random part of an instance's name.
 const idLength = 5
 
-// NewID returns a random instance ID that is not taken, and adds it to taken.
+// NewID returns a random instance ID that is not taken, and adds it to taken. random returns a text of the given length.
 func NewID(random func(length int) string, taken map[string]bool) string {
 	for {
 		if id := random(idLength); !taken[id] {
@@ -55,7 +55,8 @@ type Blueprint struct {
 // PodName returns the name of an instance's Pod.
 func (b *Blueprint) PodName(id string) string { return b.Name + "-" + id }
 
-// Build returns the Pod of an instance.
+// Build returns the Pod of an instance: the template, with the name, the labels, the gates and the volumes of the instance. The
+// blueprint is not changed. now is the time of its lifecycle state.
 func (b *Blueprint) Build(id string, now time.Time) *corev1.Pod {
 	template := b.Template.DeepCopy()
 	pod := &corev1.Pod{
@@ -95,6 +96,7 @@ func StampShortHash(pod *corev1.Pod, revision string) {
 	stamp(pod, revision, history.ShortHash(revision))
 }
 
+// stamp writes the two labels by which Pods are found by their revision.
 func stamp(pod *corev1.Pod, revision, label string) {
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.PodTemplateHashKey, history.ShortHash(revision))
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.ControllerRevisionHashKey, label)
@@ -111,11 +113,12 @@ func mountClaim(pod *corev1.Pod, volume, claim string) {
 	})
 }
 
+// claimName returns the name of a claim, in the form of a StatefulSet's: template, workload, instance.
 func (b *Blueprint) claimName(template *corev1.PersistentVolumeClaim, id string) string {
 	return template.Name + "-" + b.Name + "-" + id
 }
 
-// Claims returns the volume claims of an instance.
+// Claims returns the volume claims of an instance, as they are created.
 func (b *Blueprint) Claims(id string) []*corev1.PersistentVolumeClaim {
 	claims := make([]*corev1.PersistentVolumeClaim, 0, len(b.ClaimTemplates))
 	for i := range b.ClaimTemplates {

@@ -6,7 +6,7 @@ import (
 )
 
 // Parallel calls f for 0..n-1, at most width calls at once, and returns all errors joined. An error does not stop the other
-// calls.
+// calls. It returns after the last call.
 func Parallel(n, width int, f func(i int) error) error {
 	failures := make([]error, n)
 	free := make(chan struct{}, max(1, width))

@@ -8,11 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// Patch returns the strategic merge patch from before to after. The patch applies only to the Pod with the same UID. If exact is
-// set, it applies only to the same resource version.
+// Patch returns the strategic merge patch from before to after. The patch applies only to the Pod with the same UID. If exact
+// is set, it applies only to the same resource version. Neither argument is changed.
 func Patch(before, after *corev1.Pod, exact bool) ([]byte, error) {
 	version := before.ResourceVersion
 	before, after = before.DeepCopy(), after.DeepCopy()
+	// What only after has goes into the patch: so the UID, and for an exact patch the version, become preconditions.
 	before.UID, before.ResourceVersion, after.ResourceVersion = "", "", ""
 	if exact {
 		after.ResourceVersion = version
@@ -29,6 +30,7 @@ func ClaimPatch(before, after *corev1.PersistentVolumeClaim) ([]byte, error) {
 	return patch("claim "+before.Name, before, after, corev1.PersistentVolumeClaim{})
 }
 
+// patch compares two objects of a type. schema is an empty value of the type.
 func patch(what string, before, after, schema any) ([]byte, error) {
 	beforeJSON, err := json.Marshal(before)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // the store.
 const maxSpec = 384 << 10
 
-// Name returns the name of a probe in a NodePodProbe. Neither part contains the separator.
+// Name returns the name of a probe in a NodePodProbe, by which results are matched to probes. Neither part contains the
+// separator: validation refuses it (case 8 of docs/contract/podprobemarker.md).
 func Name(marker, probe string) string { return marker + "#" + probe }
 
 // MarkerOf returns the name of the PodProbeMarker in the name of a probe.
@@ -25,19 +26,22 @@ func MarkerOf(name string) string {
 	return marker
 }
 
-// OnNode reports whether the agent of the Pod's node may probe it.
+// OnNode reports whether the agent of the Pod's node may probe it: the Pod is active, has a node, and its init containers have
+// ended.
 func OnNode(pod *corev1.Pod) bool {
 	initialized := podstate.Condition(pod, corev1.PodInitialized)
 	return podstate.Active(pod) && pod.Spec.NodeName != "" && initialized != nil && initialized.Status == corev1.ConditionTrue
 }
 
 // Entry returns the probes of a Pod, or an entry without probes. The markers select the Pod. Probes of a marker that is being
-// deleted, of a container that the Pod does not have, or of a port name that the container does not have are left out.
+// deleted, of a container that the Pod does not have, or of a port name that the container does not have are left out. The
+// markers are ordered by name, which decides between two probes that write one condition.
 func Entry(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) v1alpha1.PodProbe {
 	entry := v1alpha1.PodProbe{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID), IP: pod.Status.PodIP}
 	markers = slices.Clone(markers)
 	slices.SortFunc(markers, func(a, b *v1alpha1.PodProbeMarker) int { return cmp.Compare(a.Name, b.Name) })
 	for _, marker := range markers {
+		// The finalizer of the marker waits until no entry has its probes.
 		if marker.DeletionTimestamp != nil {
 			continue
 		}
@@ -57,7 +61,8 @@ func Entry(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) v1alpha1.PodProb
 	return entry
 }
 
-// container returns a container that runs as long as the Pod, or nil.
+// container returns a container that runs as long as the Pod, or nil: an ordinary one, or an init container that is a sidecar.
+// Other init containers have ended before the Pod is probed.
 func container(pod *corev1.Pod, name string) *corev1.Container {
 	for i := range pod.Spec.Containers {
 		if pod.Spec.Containers[i].Name == name {
@@ -73,8 +78,10 @@ func container(pod *corev1.Pod, name string) *corev1.Container {
 	return nil
 }
 
-// resolve returns the probe with a number instead of a port name, and false if the container has no port of that name.
+// resolve returns a copy of the probe with a number instead of a port name, and false if the container has no port of that
+// name. The agent does not know the spec of the container.
 func resolve(probe *v1alpha1.ContainerProbeSpec, container *corev1.Container) (*v1alpha1.ContainerProbeSpec, bool) {
+	// The probe belongs to the cache.
 	probe = probe.DeepCopy()
 	var port *intstr.IntOrString
 	switch {
@@ -95,23 +102,27 @@ func resolve(probe *v1alpha1.ContainerProbeSpec, container *corev1.Container) (*
 	return nil, false
 }
 
-// Fit sorts the entries of a node and leaves out those without probes. If all entries together are too large, it removes the last
-// probes of the largest ones, so that no Pod takes the room of smaller ones. It returns the probes that it removed.
+// Fit sorts the entries of a node and leaves out those without probes. If all entries together are too large, it removes the
+// last probes of the largest ones, so that no Pod takes the room of smaller ones. It returns the probes that it removed, as
+// entries of their Pods. It changes the given slice.
 func Fit(entries []v1alpha1.PodProbe) (fit, removed []v1alpha1.PodProbe) {
 	entries = slices.DeleteFunc(entries, func(e v1alpha1.PodProbe) bool { return len(e.Probes) == 0 })
 	slices.SortFunc(entries, func(a, b v1alpha1.PodProbe) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
+	// The entries stay in their order; the indexes are sorted by size.
 	bySize := make([]int, len(entries))
 	for i := range entries {
 		bySize[i] = i
 	}
 	slices.SortStableFunc(bySize, func(a, b int) int { return cmp.Compare(entries[a].Size(), entries[b].Size()) })
+	// The smallest entries take their room first.
 	room := maxSpec
 	for _, i := range bySize {
 		if entries[i].Size() > room {
 			removed = append(removed, shorten(&entries[i], room))
 		}
+		// An entry that lost all its probes takes no room.
 		if len(entries[i].Probes) > 0 {
 			room -= entries[i].Size()
 		}
@@ -119,7 +130,8 @@ func Fit(entries []v1alpha1.PodProbe) (fit, removed []v1alpha1.PodProbe) {
 	return slices.DeleteFunc(entries, func(e v1alpha1.PodProbe) bool { return len(e.Probes) == 0 }), removed
 }
 
-// Full reports whether a NodePodProbe may have no room for more probes.
+// Full reports whether a NodePodProbe may have no room for more probes. It asks for half of the limit only, because the probes
+// that Fit removed leave room.
 func Full(object *v1alpha1.NodePodProbe) bool {
 	size := 0
 	for i := range object.Spec.PodProbes {
@@ -128,7 +140,7 @@ func Full(object *v1alpha1.NodePodProbe) bool {
 	return size > maxSpec/2
 }
 
-// Of returns the probes of a PodProbeMarker in an entry.
+// Of returns the probes of a PodProbeMarker in an entry, in their order.
 func Of(entry *v1alpha1.PodProbe, marker string) (probes []v1alpha1.ContainerProbe) {
 	for i := range entry.Probes {
 		if MarkerOf(entry.Probes[i].Name) == marker {

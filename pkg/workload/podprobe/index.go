@@ -16,13 +16,14 @@ const (
 	PodIndex    = "probedPods"
 )
 
-// Indexers returns the indexes of NodePodProbes.
+// Indexers returns the indexes of NodePodProbes. The values of MarkerIndex are those of MarkerKey, those of PodIndex are UIDs.
 func Indexers() cache.Indexers {
 	return cache.Indexers{
 		MarkerIndex: func(obj any) (keys []string, err error) {
 			if object, ok := obj.(*v1alpha1.NodePodProbe); ok {
 				for i := range object.Spec.PodProbes {
 					entry := &object.Spec.PodProbes[i]
+					// Names are unique in a namespace only, so the key has both.
 					for _, marker := range Selected(entry) {
 						keys = append(keys, MarkerKey(entry.Namespace, marker))
 					}
@@ -58,7 +59,8 @@ func SelectorIndexers() cache.Indexers {
 	}}
 }
 
-// Selecting returns the PodProbeMarkers that select a Pod of a namespace with the labels.
+// Selecting returns the PodProbeMarkers that select a Pod of a namespace with the labels. The cache must have the index of
+// SelectorIndexers. The index finds candidates by one requirement of their selectors, so each candidate is checked.
 func Selecting(markers cache.Indexer, namespace string, set map[string]string) (found []*v1alpha1.PodProbeMarker, err error) {
 	for _, value := range selectorindex.Values(namespace, set) {
 		items, err := markers.ByIndex(selectorIndex, value)

@@ -21,13 +21,15 @@ const virtual = "virtual-kubelet"
 // Virtual reports whether the provider of a node runs its probes, so that it has no NodePodProbe.
 func Virtual(node *corev1.Node) bool { return node.Labels["type"] == virtual }
 
-// Annotations returns the annotations that tell a provider which probes to run in a new Pod, or nil. The markers select the Pod.
-// The first probe counts where two write one condition, or have one name in one container. Markers are ordered by name.
+// Annotations returns the annotations that tell a provider which probes to run in a new Pod, or nil. The markers select the
+// Pod. The first probe counts where two write one condition, or have one name in one container. Markers are ordered by name.
+// Probes without a condition are left out, because the provider reports only by conditions.
 func Annotations(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) (map[string]string, error) {
 	markers = slices.Clone(markers)
 	slices.SortFunc(markers, func(a, b *v1alpha1.PodProbeMarker) int { return cmp.Compare(a.Name, b.Name) })
 	var probes []v1alpha1.PodContainerProbe
 	var names []string
+	// seen has the conditions and the names of the probes so far.
 	seen := map[string]bool{}
 	for _, marker := range markers {
 		if marker.DeletionTimestamp != nil {
@@ -40,6 +42,7 @@ func Annotations(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) (map[strin
 				continue
 			}
 			seen[condition], seen[key] = true, true
+			// probe is a copy. The provider does not set marks: podprobemarker does, from the conditions.
 			probe.MarkerPolicy = nil
 			probes = append(probes, probe)
 			names = append(names, marker.Name)
@@ -57,7 +60,8 @@ func Annotations(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) (map[strin
 	}, nil
 }
 
-// Named returns the names of the PodProbeMarkers that a Pod was created with. It returns false if the Pod does not say.
+// Named returns the names of the PodProbeMarkers that a Pod was created with. It returns false if the Pod does not say. A
+// PodProbeMarker may have been deleted since.
 func Named(pod *corev1.Pod) ([]string, bool) {
 	list, found := pod.Annotations[pub.PodProbeMarkerListKey]
 	if !found || list == "" {
@@ -66,9 +70,11 @@ func Named(pod *corev1.Pod) ([]string, bool) {
 	return strings.Split(list, ","), true
 }
 
-// MarksOfConditions returns how the conditions that a provider wrote change the metadata of a Pod: the marks of the result that a
-// condition shows are set. Those of the other result stay.
+// MarksOfConditions returns how the conditions that a provider wrote change the metadata of a Pod: the marks of the result that
+// a condition shows are set. Those of the other result stay. It changes no conditions, and returns an empty change if nothing
+// differs.
 func MarksOfConditions(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) *Change {
+	// The marks of all probes are set in copies, and the difference is the change.
 	labels, annotations := maps.Clone(pod.Labels), maps.Clone(pod.Annotations)
 	for _, marker := range markers {
 		if marker.DeletionTimestamp != nil {
@@ -85,6 +91,7 @@ func MarksOfConditions(pod *corev1.Pod, markers []*v1alpha1.PodProbeMarker) *Cha
 				set(&labels, &annotations, probe.MarkerPolicy, v1alpha1.ProbeSucceeded)
 			case corev1.ConditionFalse:
 				set(&labels, &annotations, probe.MarkerPolicy, v1alpha1.ProbeFailed)
+			// A condition that says nothing leaves the marks as they are.
 			case corev1.ConditionUnknown:
 			}
 		}

@@ -13,7 +13,8 @@ import (
 // reasonGatesNotReady is the reason that the kubelet sets on a Pod whose readiness gates are not all True.
 const reasonGatesNotReady = "ReadinessGatesNotReady"
 
-// SetCondition writes a condition into the given object, which the caller owns.
+// SetCondition writes a condition into the given object, which the caller owns. The observed generation and the probe time of
+// an existing condition stay. The caller sets the time of the transition.
 func SetCondition(pod *corev1.Pod, condition corev1.PodCondition) {
 	existing := Condition(pod, condition.Type)
 	if existing == nil {
@@ -37,6 +38,8 @@ func Withdraw(pod *corev1.Pod, now time.Time) {
 	})
 }
 
+// unmetGates returns a message about the readiness gates that are not True, in the words of the kubelet, or "". The order is
+// fixed, so that the message does not change.
 func unmetGates(pod *corev1.Pod) string {
 	var waiting []string
 	for _, gate := range pod.Spec.ReadinessGates {

@@ -78,6 +78,8 @@ func AvailableIn(pod *corev1.Pod, minReadySeconds int32, now time.Time) time.Dur
 	return max(0, readyRemainder(pod, minReadySeconds, now))
 }
 
+// readyRemainder returns how long a ready Pod must still wait, or zero or less if it need not. A Pod that does not say since
+// when it is ready waits for the whole time.
 func readyRemainder(pod *corev1.Pod, minReadySeconds int32, now time.Time) time.Duration {
 	if minReadySeconds <= 0 {
 		return 0

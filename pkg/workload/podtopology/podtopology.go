@@ -27,13 +27,13 @@ func Indexers() cache.Indexers {
 	}}
 }
 
-// key does not depend on the version of the kind.
+// key does not depend on the version of the kind, so a target matches in each version of its API.
 func key(namespace string, kind schema.GroupKind, name string) string {
 	return strings.Join([]string{namespace, kind.Group, kind.Kind, name}, "/")
 }
 
-// Of returns the PersistentPodStates of a workload, sorted by name. Admission allows one, except for two that are created at the same
-// time.
+// Of returns the PersistentPodStates of a workload, sorted by name. Admission allows one, except for two that are created at
+// the same time. The order makes all callers use the same one then.
 func Of(states cache.Indexer, namespace string, kind schema.GroupKind, name string) (found []*v1beta1.PersistentPodState, err error) {
 	items, err := states.ByIndex(TargetIndex, key(namespace, kind, name))
 	if err != nil {
@@ -48,8 +48,9 @@ func Of(states cache.Indexer, namespace string, kind schema.GroupKind, name stri
 	return found, nil
 }
 
-// OfController returns the PersistentPodStates of the workload that controls a Pod.
+// OfController returns the PersistentPodStates of the workload that controls a Pod. A Pod without a controller has none.
 func OfController(states cache.Indexer, pod metav1.Object) ([]*v1beta1.PersistentPodState, error) {
+	// The reference names the workload; it need not exist any more.
 	ref := metav1.GetControllerOfNoCopy(pod)
 	if ref == nil {
 		return nil, nil
@@ -57,10 +58,12 @@ func OfController(states cache.Indexer, pod metav1.Object) ([]*v1beta1.Persisten
 	return Of(states, pod.GetNamespace(), schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind(), ref.Name)
 }
 
-// Record returns what a PersistentPodState keeps of a Pod and its node.
+// Record returns what a PersistentPodState keeps of a Pod and its node: the name of the node, the labels of the node that the
+// spec names, and the annotations of the Pod that it names. What the node or the Pod lacks is left out.
 func Record(spec *v1beta1.PersistentPodStateSpec, pod *corev1.Pod, node *corev1.Node) v1beta1.PodState {
 	state := v1beta1.PodState{NodeName: node.Name}
 	for _, key := range keys(spec) {
+		// A label that the node lacks is left out (case 4 of docs/contract/persistentpodstate.md).
 		if value, found := node.Labels[key]; found {
 			set(&state.NodeTopologyLabels, key, value)
 		}
@@ -73,6 +76,7 @@ func Record(spec *v1beta1.PersistentPodStateSpec, pod *corev1.Pod, node *corev1.
 	return state
 }
 
+// set sets an entry, and makes the map if there is none: empty maps must not differ from the nil maps of the stored status.
 func set(values *map[string]string, key, value string) {
 	if *values == nil {
 		*values = map[string]string{}
@@ -80,7 +84,7 @@ func set(values *map[string]string, key, value string) {
 	(*values)[key] = value
 }
 
-// keys returns the node labels that the spec names.
+// keys returns the node labels that the spec names, required ones first. A label can be named twice.
 func keys(spec *v1beta1.PersistentPodStateSpec) (all []string) {
 	if spec.RequiredPersistentTopology != nil {
 		all = append(all, spec.RequiredPersistentTopology.Keys...)
@@ -91,7 +95,8 @@ func keys(spec *v1beta1.PersistentPodStateSpec) (all []string) {
 	return all
 }
 
-// Required returns the node labels that a Pod with this record must have. Keys that were not recorded are left out.
+// Required returns the node labels that a Pod with this record must have. Keys that were not recorded are left out. It returns
+// nil if there is none.
 func Required(spec *v1beta1.PersistentPodStateSpec, record *v1beta1.PodState) map[string]string {
 	if spec.RequiredPersistentTopology == nil {
 		return nil
@@ -105,7 +110,8 @@ func Required(spec *v1beta1.PersistentPodStateSpec, record *v1beta1.PodState) ma
 	return labels
 }
 
-// Preferred returns the scheduling preferences of a Pod with this record. A term without a recorded key is left out.
+// Preferred returns the scheduling preferences of a Pod with this record. A term without a recorded key is left out, because it
+// would prefer nothing.
 func Preferred(spec *v1beta1.PersistentPodStateSpec, record *v1beta1.PodState) (terms []corev1.PreferredSchedulingTerm) {
 	for i := range spec.PreferredPersistentTopology {
 		preferred := &spec.PreferredPersistentTopology[i]

@@ -16,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/workload/history"
 )
 
+// Settings of the jobs that the user does not set: seconds for one pull, retries, and seconds for which an ended job is kept.
 const (
 	defaultTimeout = 300
 	retries        = 1
@@ -50,7 +51,7 @@ func FromAnnotations(annotations map[string]string) Settings {
 	return s
 }
 
-// Due reports whether enough Pods are updated and ready.
+// Due reports whether enough Pods are updated and ready. A setting that cannot be resolved holds nothing up.
 func (s Settings) Due(updatedReady, replicas int) bool {
 	least, err := intstr.GetScaledValueFromIntOrPercent(new(ptr.Deref(s.MinUpdatedReadyPods, intstr.FromInt32(0))), replicas, true)
 	return err != nil || updatedReady >= least
@@ -70,7 +71,8 @@ type Rollout struct {
 	InPlace bool
 }
 
-// Worthwhile reports whether images pulled now would be on the right nodes before the update needs them.
+// Worthwhile reports whether images pulled now would be on the right nodes before the update needs them. An update by
+// recreation can move Pods to other nodes. An update in one batch needs all images at once.
 func (r Rollout) Worthwhile() bool {
 	oneBatch := r.Partition == 0 && r.MaxUnavailable >= r.Replicas
 	return r.InPlace && r.Replicas > r.Few && !oneBatch
@@ -89,7 +91,8 @@ type Workload struct {
 	Settings Settings
 }
 
-// Jobs returns one job for each container whose image some Pods do not have yet.
+// Jobs returns one job for each container whose image some Pods do not have yet. Their names depend only on the revision and
+// the container, so a second attempt creates none.
 func Jobs(w *Workload) (jobs []*v1beta1.ImagePullJob) {
 	for i := range w.To.Spec.Containers {
 		container := &w.To.Spec.Containers[i]
@@ -107,6 +110,8 @@ func runs(template *corev1.PodTemplateSpec, container *corev1.Container) bool {
 	})
 }
 
+// job returns the job of one container. It selects the nodes of the Pods that are not updated, and uses the pull secrets of the
+// template.
 func (w *Workload) job(container *corev1.Container) *v1beta1.ImagePullJob {
 	labels := maps.Clone(w.To.Labels)
 	if labels == nil {

@@ -40,6 +40,8 @@ type due struct {
 	add, remove bool
 }
 
+// dueTo returns what a state requires of the two keys. The key of the update also stays while the Pod is updated or prepared
+// for its deletion.
 func dueTo(hooks *pub.Lifecycle, state lifecycle.State) [2]due {
 	var preDelete, inPlaceUpdate *pub.LifecycleHook
 	if hooks != nil {

@@ -33,14 +33,14 @@ func Unset(pod *corev1.Pod) bool {
 	return Gated(pod) && podstate.Condition(pod, pub.KruisePodReadyConditionType) == nil
 }
 
-// Begin sets the Pod's first condition, with no keys.
+// Begin sets the Pod's first condition, with no keys. It replaces an existing one, so call it only if Unset is true.
 func Begin(pod *corev1.Pod, now time.Time) {
 	podstate.SetCondition(pod, corev1.PodCondition{
 		Type: pub.KruisePodReadyConditionType, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now),
 	})
 }
 
-// Keys returns the keys that keep the Pod out of service.
+// Keys returns the keys that keep the Pod out of service. If the condition is True or missing, there are none.
 func Keys(pod *corev1.Pod) []Key {
 	c := podstate.Condition(pod, pub.KruisePodReadyConditionType)
 	if c == nil || c.Status == corev1.ConditionTrue {
@@ -55,6 +55,7 @@ func Has(pod *corev1.Pod, key Key) bool {
 }
 
 // Add adds the key and takes the Pod out of service at once by setting Ready to False too. It returns whether anything changed.
+// A Pod without the gate does not change. Keys of other parties stay.
 func Add(pod *corev1.Pod, key Key, now time.Time) bool {
 	if !Gated(pod) || Has(pod, key) {
 		return false
@@ -68,7 +69,8 @@ func Add(pod *corev1.Pod, key Key, now time.Time) bool {
 	return true
 }
 
-// Remove removes the key, and returns whether anything changed. The kubelet then sets Ready.
+// Remove removes the key, and returns whether anything changed. If keys of other parties are left, the Pod stays out of
+// service. Otherwise the kubelet sets Ready.
 func Remove(pod *corev1.Pod, key Key, now time.Time) bool {
 	c := podstate.Condition(pod, pub.KruisePodReadyConditionType)
 	if !Gated(pod) || !slices.Contains(keys(c), key) {
@@ -87,6 +89,7 @@ func keys(c *corev1.PodCondition) (held []Key) {
 	return held
 }
 
+// write writes the condition with the keys, sorted, so that the same keys give the same message.
 func write(pod *corev1.Pod, held []Key, now time.Time) {
 	slices.SortFunc(held, func(a, b Key) int {
 		return cmp.Or(cmp.Compare(a.UserAgent, b.UserAgent), cmp.Compare(a.Key, b.Key))
@@ -100,6 +103,7 @@ func write(pod *corev1.Pod, held []Key, now time.Time) {
 	})
 }
 
+// message returns the keys as JSON. An empty list is "[]", which other programs expect.
 func message(held []Key) string {
 	if len(held) == 0 {
 		return "[]"

@@ -16,6 +16,7 @@ const (
 // Counter counts refusals by object and user.
 type Counter struct {
 	*metrics.CounterVec
+	// lock guards series, which has the pairs with a series of their own.
 	lock   sync.Mutex
 	series map[[2]string]bool
 }
@@ -29,12 +30,14 @@ func NewCounter(name, help, objectLabel string) *Counter {
 	}
 }
 
-// Count counts one refusal. Once there are mostSeries series, refusals of new pairs are counted together as "other".
+// Count counts one refusal. Once there are mostSeries series, refusals of new pairs are counted together as "other". Users
+// choose both names, so the number of pairs has no other limit.
 func (c *Counter) Count(object, user string) {
 	object, user = c.labels(object, user)
 	c.WithLabelValues(object, user).Inc()
 }
 
+// labels returns the label values for a pair, and reserves a series for a new pair.
 func (c *Counter) labels(object, user string) (objectLabel, userLabel string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Spec is what the user asked for. Percentages are not resolved yet.
+// Spec is what the user asked for. Percentages are not resolved yet. The fields have the meaning of those of a CloneSet.
 type Spec struct {
 	Replicas            int
 	Partition           *intstr.IntOrString
@@ -60,6 +60,7 @@ type Diff struct {
 // knobs are the resolved numbers of a Spec.
 type knobs struct{ partition, maxSurge, maxUnavailable, scaleMaxUnavailable int }
 
+// resolve resolves the percentages. Without surge, maxUnavailable is rounded up, so that a rollout always makes progress.
 func (s *Spec) resolve() (k knobs, err error) {
 	if k.partition, err = Partition(s.Partition, s.Replicas); err != nil {
 		return k, err
@@ -85,7 +86,8 @@ func (s *Spec) resolve() (k knobs, err error) {
 	return k, nil
 }
 
-// counts are numbers of Pods. Names that end in New and Old split a number by revision.
+// counts are numbers of Pods. Names that end in New and Old split a number by revision. Names with scale count what is compared
+// with the replicas; a Pod that a preDelete hook holds may be left out there.
 type counts struct {
 	total, scaleTotal, scaleOld        int
 	activeNew, activeOld               int
@@ -95,6 +97,7 @@ type counts struct {
 	preparing, preparingOld        int
 }
 
+// count counts the active Pods.
 func count(spec *Spec, pods []Pod) (c counts) {
 	c.total = len(pods)
 	for _, pod := range pods {
@@ -139,8 +142,10 @@ func Calculate(spec Spec, pods []Pod) (Diff, error) {
 		return Diff{}, err
 	}
 	c := count(&spec, pods)
+	// oldDiff and newDiff are how many Pods each revision has too many, or too few if negative.
 	oldDiff := c.activeOld - k.partition
 	newDiff := c.activeNew - (spec.Replicas - k.partition)
+	// Only updates to the update revision are wanted: Pods may move from a surplus of old ones to a lack of new ones.
 	if spec.SameRevision || !spec.Rollback {
 		oldDiff, newDiff = max(oldDiff, 0), min(newDiff, 0)
 	}
@@ -150,10 +155,12 @@ func Calculate(spec Spec, pods []Pod) (Diff, error) {
 	d := Diff{UseSurge: useSurge, Partition: k.partition, UpdateNum: updateNum(oldDiff, newDiff)}
 	d.Up = max(expect-c.scaleTotal, 0)
 	d.UpOld = max(expectOld-c.scaleOld, 0)
+	// More Pods are only created while few are unavailable.
 	d.UpLimit = min(d.Up, max(k.scaleMaxUnavailable-c.unavailable, 0))
 	d.Down = max(c.scaleTotal-c.preparing-c.toDelete-expect, 0)
 	d.DownOld = max(c.scaleOld-c.preparingOld-c.toDeleteOld-expectOld, 0)
 	d.UpdateMaxUnavailable = k.maxUnavailable + c.total - spec.Replicas
+	// Without a deletion, there is nothing to limit.
 	if c.toDelete > 0 || d.Down > 0 || c.total > c.activeNew+c.activeOld {
 		d.DeleteReadyLimit = max(d.UpdateMaxUnavailable-c.unavailable-c.unavailablePicked, 0)
 	}

@@ -9,10 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// rounding rounds the fraction of a percentage.
+// rounding rounds the fraction of a percentage. Numbers are never rounded.
 type rounding func(float64) float64
 
-// scaled resolves a number or a percentage of total. Decimal percentages such as "0.5%" are allowed.
+// scaled resolves a number or a percentage of total. Decimal percentages such as "0.5%" are allowed. It returns absent for nil.
+// The result is not limited to total.
 func scaled(value *intstr.IntOrString, total int, absent int, round rounding) (int, error) {
 	if value == nil {
 		return absent, nil
@@ -27,6 +28,7 @@ func scaled(value *intstr.IntOrString, total int, absent int, round rounding) (i
 	return int(round(nearInteger(percent * float64(total) / 100))), nil
 }
 
+// parsePercent returns the number of a percentage. A text without "%" is no percentage, so "30" is refused.
 func parsePercent(text string) (float64, error) {
 	digits, found := strings.CutSuffix(text, "%")
 	percent, err := strconv.ParseFloat(digits, 64)

@@ -22,6 +22,7 @@ type Schedule struct {
 // Parse reads a schedule in the zone, or in that of the text itself. Without either, it is in the zone of this machine.
 func Parse(text string, zone *string) (s *Schedule, err error) {
 	defer func() {
+		// The parser panics for some texts.
 		if recover() != nil {
 			s, err = nil, fmt.Errorf("schedule %q cannot be read", text)
 		}
@@ -33,6 +34,7 @@ func Parse(text string, zone *string) (s *Schedule, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("schedule %q: %w", text, err)
 	}
+	// A schedule such as "@every 1h" names no hours.
 	spec, ok := times.(*cron.SpecSchedule)
 	const hours = 24
 	return &Schedule{times: times, daily: ok && bits.OnesCount64(spec.Hour&(1<<hours-1)) < hours}, nil
@@ -58,6 +60,7 @@ func (s *Schedule) repeated(t time.Time) bool {
 }
 
 // windows are the times before now in which Last looks for a run. Because none was due in the one before, each has few runs.
+// Looking from the last run on could take millions of steps for a schedule of each minute.
 var windows = []time.Duration{time.Minute, time.Hour, 25 * time.Hour, 32 * 24 * time.Hour, 367 * 24 * time.Hour}
 
 // Last returns the last time after a time, and not after now, at which a run was due. It returns zero if no run was due.
@@ -85,6 +88,7 @@ func (s *Schedule) Following(after, now time.Time) time.Time {
 	return s.Next(now)
 }
 
+// walk returns the last run after a time and not after now, by going through all of them.
 func (s *Schedule) walk(from, now time.Time) (last time.Time) {
 	for t := s.Next(from); !t.IsZero() && !t.After(now); t = s.Next(t) {
 		last = t

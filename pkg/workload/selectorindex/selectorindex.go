@@ -33,6 +33,7 @@ func Anchors(namespace string, selector labels.Selector) []string {
 		requirement := &requirements[i]
 		switch requirement.Operator() {
 		case selection.Equals, selection.DoubleEquals, selection.In:
+			// The requirement with the fewest values is the best. A label that only has to exist is better than none.
 			if values := requirement.Values(); !exact || values.Len() < len(anchors) {
 				anchors, exact = labelValues(namespace, requirement.Key(), values.List()), true
 			}
@@ -46,7 +47,8 @@ func Anchors(namespace string, selector labels.Selector) []string {
 	return anchors
 }
 
-// Values returns the index values of an object with the labels.
+// Values returns the index values of an object with the labels. Each label counts with its value and by its key alone, because
+// a selector may name either.
 func Values(namespace string, set map[string]string) []string {
 	values := make([]string, 0, 2*len(set)+1)
 	for key, value := range set {

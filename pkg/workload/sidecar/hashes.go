@@ -12,11 +12,12 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Record is what an annotation of a Pod says about one SidecarSet.
+// Record is what an annotation of a Pod says about one SidecarSet. Other programs read it, so its fields must not change.
 type Record struct {
 	UpdateTimestamp metav1.Time `json:"updateTimestamp"`
-	Hash            string      `json:"hash"`
-	SidecarSetName  string      `json:"sidecarSetName"`
+	// Hash is the hash of the SidecarSet that the containers of the Pod come from, with or without images.
+	Hash           string `json:"hash"`
+	SidecarSetName string `json:"sidecarSetName"`
 	// SidecarList holds the names of the containers, sorted.
 	SidecarList []string `json:"sidecarList"`
 	// ControllerRevision is the name of the revision, if it was known.
@@ -40,6 +41,7 @@ func ReadRecords(annotations map[string]string, key string) (Records, error) {
 	for name, value := range raw {
 		record := Record{SidecarSetName: name}
 		target := any(&record)
+		// A string is the hash of an early release, an object is a record.
 		if bytes.HasPrefix(value, []byte(`"`)) {
 			target = &record.Hash
 		}
@@ -51,7 +53,7 @@ func ReadRecords(annotations map[string]string, key string) (Records, error) {
 	return records, nil
 }
 
-// Encode returns the value of the annotation.
+// Encode returns the value of the annotation. Its names are sorted, so the same records give the same text.
 func (r Records) Encode() (string, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -60,7 +62,8 @@ func (r Records) Encode() (string, error) {
 	return string(text), nil
 }
 
-// Put adds a record, unless the one of this SidecarSet says the same apart from the time.
+// Put adds a record, unless the one of this SidecarSet says the same apart from the time. So a second call of admission does
+// not change the time.
 func (r Records) Put(record Record) {
 	stored, found := r[record.SidecarSetName]
 	if found && stored.Hash == record.Hash && stored.ControllerRevision == record.ControllerRevision &&
@@ -78,7 +81,8 @@ func NewRecord(set *v1beta1.SidecarSet, hash, revision string, now metav1.Time) 
 	}
 }
 
-// Hashes returns the hashes of the SidecarSet's containers, with and without their images.
+// Hashes returns the hashes of the SidecarSet's containers, with and without their images. The API server writes them into
+// annotations. They are computed if an object of an early release lacks them.
 func Hashes(set *v1beta1.SidecarSet) (full, withoutImage string, err error) {
 	full, withoutImage = set.Annotations[pub.SidecarSetHashKey], set.Annotations[pub.SidecarSetHashWithoutImageKey]
 	if full != "" && withoutImage != "" {

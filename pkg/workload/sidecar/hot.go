@@ -9,14 +9,17 @@ import (
 )
 
 // upgradeHot gives the new image to one of the two containers, and makes it the working one. The other keeps serving until the
-// flip. If one of them has the new image already, there is nothing to do.
+// flip. If one of them has the new image already, there is nothing to do. The annotations with versions tell the containers, by
+// the downward API, which of them is newer.
 func upgradeHot(pod *corev1.Pod, set *v1beta1.SidecarSet, container *v1beta1.SidecarContainer, working, images map[string]string) {
+	// A Pod without both containers is not upgraded here: Injected is false for it.
 	chosen, other := choose(pod, container, working[container.Name])
 	if chosen == nil || other.Image == container.Image || chosen.Image == container.Image {
 		return
 	}
 	images[chosen.Name] = container.Image
 	working[container.Name] = chosen.Name
+	// Each container has its own version and that of the other one.
 	version := pod.Annotations[pub.SidecarSetVersionKeyPrefix+other.Name]
 	annotate(pod, pub.SidecarSetVersionKeyPrefix+chosen.Name, set.ResourceVersion)
 	annotate(pod, pub.SidecarSetVersionAltKeyPrefix+chosen.Name, version)
@@ -24,7 +27,8 @@ func upgradeHot(pod *corev1.Pod, set *v1beta1.SidecarSet, container *v1beta1.Sid
 }
 
 // choose returns the container to upgrade and the other one: an empty one, else one that does not serve, else the one that does
-// not work.
+// not work. So a new image that never becomes ready is replaced in the same container, and the old one keeps serving (case 19).
+// It returns nil if the Pod lacks one of them.
 func choose(pod *corev1.Pod, container *v1beta1.SidecarContainer, working string) (chosen, other *corev1.Container) {
 	firstName, secondName := Pair(container.Name)
 	first, second := Container(pod, firstName), Container(pod, secondName)
@@ -49,21 +53,26 @@ func choose(pod *corev1.Pod, container *v1beta1.SidecarContainer, working string
 	}
 }
 
+// serves reports whether a container is ready, and runs what the spec says.
 func serves(pod *corev1.Pod, container string) bool {
 	return ContainerReady(pod, container) && Consistent(pod, []string{container})
 }
 
+// annotate sets an annotation of the given Pod.
 func annotate(pod *corev1.Pod, key, value string) {
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value)
 }
 
-// flip is a container that must get the empty image, because the other one has taken over.
+// flip is a container that must get the empty image, because the other one has taken over. working and parked are names in the
+// Pod.
 type flip struct {
 	working, parked string
-	empty           string
+	// empty is the image that does nothing.
+	empty string
 }
 
-// flips returns the hot upgrades of the Pod that have not ended.
+// flips returns the hot upgrades of the Pod that have not ended: the container that does not work still has another image than
+// the empty one. A Pod whose annotation cannot be read has none.
 func flips(set *v1beta1.SidecarSet, pod *corev1.Pod) (open []flip) {
 	working, err := Working(pod)
 	if err != nil {
@@ -86,8 +95,10 @@ func flips(set *v1beta1.SidecarSet, pod *corev1.Pod) (open []flip) {
 	return open
 }
 
-// FlipDue reports whether a hot upgrade of the Pod can end: the new containers serve, so the old ones can be emptied.
+// FlipDue reports whether a hot upgrade of the Pod can end: the new containers serve, so the old ones can be emptied. All other
+// containers of the Pod must be ready too.
 func FlipDue(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
+	// Without an upgrade that has not ended, nothing is due.
 	open := flips(set, pod)
 	if len(open) == 0 {
 		return false
@@ -96,6 +107,7 @@ func FlipDue(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	for _, name := range parkedNames(set, pod) {
 		parked[name] = true
 	}
+	// The containers to be emptied need not be consistent: they are about to change.
 	var rest []string
 	for _, name := range PodNames(set) {
 		if !parked[name] {
@@ -113,7 +125,7 @@ func FlipDue(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	return ready
 }
 
-// parkedNames returns the containers of hot upgrades that do not work.
+// parkedNames returns the containers of hot upgrades that do not work, whether or not they are empty yet.
 func parkedNames(set *v1beta1.SidecarSet, pod *corev1.Pod) (names []string) {
 	working, err := Working(pod)
 	if err != nil {

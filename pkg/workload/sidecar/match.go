@@ -15,12 +15,14 @@ import (
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
-// anchorIndex finds SidecarSets by a namespace and a label that their Pods have.
+// anchorIndex finds SidecarSets by a namespace and a label that their Pods have. A SidecarSet has a value for each namespace
+// that it names, or for any namespace.
 const anchorIndex = "sidecarSetAnchors"
 
 // Indexers returns the indexes of SidecarSets that this package reads.
 func Indexers() cache.Indexers { return cache.Indexers{anchorIndex: anchors} }
 
+// anchors is the index function of anchorIndex.
 func anchors(obj any) (values []string, err error) {
 	set, ok := obj.(*v1beta1.SidecarSet)
 	if !ok {
@@ -33,7 +35,8 @@ func anchors(obj any) (values []string, err error) {
 	return values, nil
 }
 
-// scopes returns the namespaces that the selector names, or one empty string if it selects by other labels.
+// scopes returns the namespaces that the selector names, or one empty string if it selects by other labels. The index then
+// finds the SidecarSet for each namespace, and inNamespace decides.
 func scopes(selector *metav1.LabelSelector) []string {
 	if selector == nil {
 		return []string{""}
@@ -49,7 +52,8 @@ func scopes(selector *metav1.LabelSelector) []string {
 	return []string{""}
 }
 
-// NamespaceLabels returns the labels of the Pod's namespace, or false if the namespace does not exist.
+// NamespaceLabels returns the labels of the Pod's namespace, or false if the namespace does not exist. An error ends the
+// search.
 type NamespaceLabels func() (labels.Set, bool, error)
 
 // Matching returns the SidecarSets that select a Pod with the labels, sorted by name. It finds them through an index. The labels
@@ -58,6 +62,7 @@ func Matching(
 	sets cache.Indexer, namespace string, pod map[string]string, namespaceLabels NamespaceLabels,
 ) ([]*v1beta1.SidecarSet, error) {
 	var found []*v1beta1.SidecarSet
+	// SidecarSets that name the namespace, and those that name none.
 	for _, scope := range []string{namespace, ""} {
 		for _, value := range selectorindex.Values(scope, pod) {
 			items, err := sets.ByIndex(anchorIndex, value)
@@ -75,10 +80,13 @@ func Matching(
 		return nil, nil
 	}
 	slices.SortFunc(found, func(a, b *v1beta1.SidecarSet) int { return strings.Compare(a.Name, b.Name) })
+	// One SidecarSet can be found by several values of the index.
 	found = slices.CompactFunc(found, func(a, b *v1beta1.SidecarSet) bool { return a.Name == b.Name })
 	return inNamespace(found, namespaceLabels)
 }
 
+// inNamespace returns those of the SidecarSets that select the namespace. A namespace that does not exist has only those
+// without a selector. The labels are requested at most once.
 func inNamespace(sets []*v1beta1.SidecarSet, namespaceLabels NamespaceLabels) (matching []*v1beta1.SidecarSet, err error) {
 	var values labels.Set
 	read, exists := false, false
@@ -104,13 +112,13 @@ func SelectsLabels(set *v1beta1.SidecarSet, pod map[string]string) bool {
 	return selectorindex.Parse(set.Spec.Selector).Matches(labels.Set(pod))
 }
 
-// SelectsNamespace reports whether the SidecarSet selects namespaces with the labels.
+// SelectsNamespace reports whether the SidecarSet selects namespaces with the labels. Without a selector, it selects all.
 func SelectsNamespace(set *v1beta1.SidecarSet, namespace map[string]string) bool {
 	return set.Spec.NamespaceSelector == nil || selectorindex.Parse(set.Spec.NamespaceSelector).Matches(labels.Set(namespace))
 }
 
-// ForNewPods returns those of the SidecarSets that are injected into a new Pod that all of them select: not the paused ones, and
-// not the bases of canaries.
+// ForNewPods returns those of the SidecarSets that are injected into a new Pod that all of them select: not the paused ones,
+// and not the bases of canaries (case 44). A paused canary replaces nothing. The given slice is not changed.
 func ForNewPods(sets []*v1beta1.SidecarSet) []*v1beta1.SidecarSet {
 	active := slices.DeleteFunc(slices.Clone(sets), func(set *v1beta1.SidecarSet) bool { return set.Spec.InjectionStrategy.Paused })
 	bases := map[string]bool{}
@@ -122,7 +130,8 @@ func ForNewPods(sets []*v1beta1.SidecarSet) []*v1beta1.SidecarSet {
 	return slices.DeleteFunc(active, func(set *v1beta1.SidecarSet) bool { return bases[set.Name] })
 }
 
-// InjectedSets returns the names of the SidecarSets that were injected into a Pod.
+// InjectedSets returns the names of the SidecarSets that were injected into a Pod, as its annotation lists them. SidecarSets
+// may have been deleted since.
 func InjectedSets(pod *corev1.Pod) []string {
 	list := pod.Annotations[pub.SidecarSetInjectedListKey]
 	if list == "" {

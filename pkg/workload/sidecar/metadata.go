@@ -11,7 +11,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// MetadataError says that the annotation of a Pod cannot be merged.
+// MetadataError says that the annotation of a Pod cannot be merged. Admission refuses such a Pod (case 30).
 type MetadataError struct {
 	// Key is the annotation.
 	Key string
@@ -27,11 +27,13 @@ func (e *MetadataError) Error() string { return fmt.Sprintf("merge annotation %q
 func (e *MetadataError) Unwrap() error { return e.Err }
 
 // Annotations returns the annotations that patchPodMetadata changes in a Pod with the given annotations. It returns a
-// MetadataError if a value to merge is not JSON.
+// MetadataError if a value to merge is not JSON. A second call with the result changes nothing, because admission may be called
+// twice for one Pod.
 func Annotations(patches []v1beta1.SidecarSetPatchPodMetadata, pod map[string]string) (map[string]string, error) {
 	changes := map[string]string{}
 	for i := range patches {
 		for key, value := range patches[i].Annotations {
+			// Each patch is applied to the value of the Pod, not to the result of an earlier patch.
 			existing, found := pod[key]
 			switch patches[i].PatchPolicy {
 			case v1beta1.SidecarSetOverwritePatchPolicy:
@@ -44,6 +46,7 @@ func Annotations(patches []v1beta1.SidecarSetPatchPodMetadata, pod map[string]st
 					return nil, &MetadataError{Key: key, Value: existing, Err: err}
 				}
 				value = merged
+			// Retain: a value of the Pod stays.
 			default:
 				if found {
 					continue
@@ -69,6 +72,7 @@ func mergeJSON(document, patch string) (string, error) {
 	}
 	text := &bytes.Buffer{}
 	encoder := json.NewEncoder(text)
+	// Characters such as < stay readable.
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(merged(before, change)); err != nil {
 		return "", err
@@ -76,6 +80,7 @@ func mergeJSON(document, patch string) (string, error) {
 	return strings.TrimSuffix(text.String(), "\n"), nil
 }
 
+// decode returns the one JSON value of a text. Numbers keep their digits.
 func decode(text string) (value any, err error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -88,6 +93,8 @@ func decode(text string) (value any, err error) {
 	return value, nil
 }
 
+// merged applies a patch to a value. An object is merged by its names, where null removes one. Anything else replaces the
+// value.
 func merged(document, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {

@@ -21,10 +21,11 @@ func KeepsRunning(container *v1beta1.SidecarContainer) bool {
 	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// Pair returns the names of the two containers of a hot upgrade in a Pod.
+// Pair returns the names of the two containers of a hot upgrade in a Pod. A Pod has both from its creation, because containers
+// cannot be added later.
 func Pair(name string) (first, second string) { return name + "-1", name + "-2" }
 
-// PodNames returns the names of the SidecarSet's containers in the containers of a Pod.
+// PodNames returns the names of the SidecarSet's containers in the containers of a Pod. Init containers are not among them.
 func PodNames(set *v1beta1.SidecarSet) (names []string) {
 	for i := range set.Spec.Containers {
 		container := &set.Spec.Containers[i]
@@ -38,7 +39,8 @@ func PodNames(set *v1beta1.SidecarSet) (names []string) {
 	return names
 }
 
-// recordedNames returns the names of the SidecarSet's containers as a Pod records them, sorted.
+// recordedNames returns the names of the SidecarSet's containers as a Pod records them, sorted. A hot upgrade has its name in
+// the SidecarSet, not those of its two containers.
 func recordedNames(set *v1beta1.SidecarSet) []string {
 	names := make([]string, 0, len(set.Spec.Containers))
 	for i := range set.Spec.Containers {
@@ -54,7 +56,7 @@ func recordedNames(set *v1beta1.SidecarSet) []string {
 }
 
 // Working returns which of the two containers works, by the name of the container in the SidecarSet. It returns an error if the
-// annotation of the Pod cannot be read.
+// annotation of the Pod cannot be read. A Pod without hot upgrades has an empty map.
 func Working(pod *corev1.Pod) (map[string]string, error) {
 	working := map[string]string{}
 	text := pod.Annotations[pub.SidecarSetWorkingContainersKey]

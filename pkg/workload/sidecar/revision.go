@@ -17,7 +17,8 @@ import (
 // Revisions is how a SidecarSet's revisions are stored.
 var Revisions = history.Format{HashLabel: pub.ControllerRevisionDataHashKey, Hash: history.DataHash, Same: sameContent}
 
-// content is the part of a spec that a revision holds.
+// content is the part of a spec that a revision holds: what is injected. Strategies and selectors are not part of it, so their
+// change makes no revision.
 type content struct {
 	Volumes          []corev1.Volume                      `json:"volumes"`
 	Containers       []v1beta1.SidecarContainer           `json:"containers"`
@@ -26,7 +27,8 @@ type content struct {
 	PatchPodMetadata []v1beta1.SidecarSetPatchPodMetadata `json:"patchPodMetadata"`
 }
 
-// Data returns what a revision stores of the spec. All fields are present, with null for a field that is not set.
+// Data returns what a revision stores of the spec. All fields are present, with null for a field that is not set. The form is
+// that of a patch which replaces the spec.
 func Data(spec *v1beta1.SidecarSetSpec) ([]byte, error) {
 	data, err := json.Marshal(map[string]any{"spec": struct {
 		Patch string `json:"$patch"`
@@ -38,6 +40,7 @@ func Data(spec *v1beta1.SidecarSetSpec) ([]byte, error) {
 	return data, nil
 }
 
+// read returns the content that the data of a revision stores.
 func read(data []byte) (*content, error) {
 	stored := &struct {
 		Spec content `json:"spec"`
@@ -48,6 +51,8 @@ func read(data []byte) (*content, error) {
 	return &stored.Spec, nil
 }
 
+// sameContent reports whether two revisions store the same content. Another encoding of the same content makes no new revision.
+// Data that cannot be read equals only identical data.
 func sameContent(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -58,7 +63,8 @@ func sameContent(a, b []byte) bool {
 }
 
 // Restore returns the SidecarSet as the revision stored it. What a revision does not hold, such as selectors and strategies, is
-// that of the given SidecarSet, which does not change.
+// that of the given SidecarSet, which does not change. The hashes are those that were stored with the revision, or are computed
+// for a revision of an early release.
 func Restore(set *v1beta1.SidecarSet, revision *appsv1.ControllerRevision) (*v1beta1.SidecarSet, error) {
 	stored, err := read(revision.Data.Raw)
 	if err != nil {
@@ -68,6 +74,7 @@ func Restore(set *v1beta1.SidecarSet, revision *appsv1.ControllerRevision) (*v1b
 	restored.Spec.Volumes, restored.Spec.Containers, restored.Spec.InitContainers = stored.Volumes, stored.Containers, stored.InitContainers
 	restored.Spec.ImagePullSecrets, restored.Spec.PatchPodMetadata = stored.ImagePullSecrets, stored.PatchPodMetadata
 	restored.Status.LatestRevision, restored.Status.ObservedGeneration = revision.Name, set.Generation
+	// The annotations of a SidecarSet are copied to its revision.
 	full, withoutImage := revision.Annotations[pub.SidecarSetHashKey], revision.Annotations[pub.SidecarSetHashWithoutImageKey]
 	if full == "" || withoutImage == "" {
 		if full, withoutImage, err = restored.Spec.Hashes(); err != nil {
@@ -82,7 +89,8 @@ func Restore(set *v1beta1.SidecarSet, revision *appsv1.ControllerRevision) (*v1b
 }
 
 // RevisionName returns the name of the revision that holds the spec. The status names it once the controller has observed the
-// spec. Before that, the name is computed as the controller will compute it for a spec without an older equal revision.
+// spec. Before that, the name is computed as the controller will compute it for a spec without an older equal revision. So Pods
+// that are created before the revision record its name already.
 func RevisionName(set *v1beta1.SidecarSet) string {
 	if set.Status.ObservedGeneration >= set.Generation && set.Status.LatestRevision != "" {
 		return set.Status.LatestRevision

@@ -14,7 +14,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// Injected reports whether the SidecarSet was injected into the Pod and the Pod has all of its containers.
+// Injected reports whether the SidecarSet was injected into the Pod and the Pod has all of its containers. A Pod that was
+// created before a container was added, or before a container became a hot upgrade, does not count.
 func Injected(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	if !slices.Contains(InjectedSets(pod), set.Name) {
 		return false
@@ -24,6 +25,7 @@ func Injected(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 			return false
 		}
 	}
+	// A Pod that got the container before it became a hot upgrade has no entry in this annotation.
 	working, err := Working(pod)
 	for i := range set.Spec.Containers {
 		container := &set.Spec.Containers[i]
@@ -34,28 +36,33 @@ func Injected(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	return true
 }
 
-// Updated reports whether the Pod has the SidecarSet's containers as they are now.
+// Updated reports whether the Pod has the SidecarSet's containers as they are now, by the hash that it records. If a hash
+// cannot be read, it does not.
 func Updated(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	full, _, err := Hashes(set)
 	records, readErr := ReadRecords(pod.Annotations, pub.SidecarSetHashKey)
 	return err == nil && readErr == nil && records[set.Name].Hash == full
 }
 
-// Upgradable reports whether images are all that differs between the SidecarSet and the containers of the Pod.
+// Upgradable reports whether images are all that differs between the SidecarSet and the containers of the Pod. Other fields of
+// a running Pod cannot change.
 func Upgradable(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	_, withoutImage, err := Hashes(set)
 	records, readErr := ReadRecords(pod.Annotations, pub.SidecarSetHashWithoutImageKey)
 	return err == nil && readErr == nil && records[set.Name].Hash == withoutImage
 }
 
-// Ready reports whether the Pod is ready and each of its hot upgrades has ended.
+// Ready reports whether the Pod is ready and each of its hot upgrades has ended. It does not say whether the node runs the
+// newest images; Consistent does.
 func Ready(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning && podstate.ConditionReady(pod) &&
 		len(flips(set, pod)) == 0
 }
 
-// Consistent reports whether the node runs the named containers as the Pod's spec says.
+// Consistent reports whether the node runs the named containers as the Pod's spec says. If all their images have digests, the
+// running digests decide. Otherwise the records of upgrades do, and a container without a record was never upgraded.
 func Consistent(pod *corev1.Pod, names []string) bool {
+	// The node has not reported all containers yet.
 	if len(pod.Spec.Containers) != len(pod.Status.ContainerStatuses) {
 		return false
 	}
@@ -71,6 +78,7 @@ func Consistent(pod *corev1.Pod, names []string) bool {
 		return !slices.ContainsFunc(considered, func(c *corev1.Container) bool { return !runsDigest(pod, c) })
 	}
 	records, err := record.ReadSidecars(pod)
+	// An upgrade of each container may be in progress.
 	if err != nil {
 		return len(considered) == 0
 	}
@@ -105,12 +113,14 @@ func done(pod *corev1.Pod, container *corev1.Container, recorded record.Containe
 	}
 }
 
+// runsDigest reports whether the running image has the digest of the spec (case 33).
 func runsDigest(pod *corev1.Pod, container *corev1.Container) bool {
 	_, digest, _ := strings.Cut(container.Image, "@")
 	now := status(pod, container.Name)
 	return now != nil && strings.HasSuffix(now.ImageID, digest)
 }
 
+// status returns the status of a container, or nil if the node has not reported it.
 func status(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == container {
@@ -126,7 +136,8 @@ func ContainerReady(pod *corev1.Pod, container string) bool {
 	return now != nil && now.Ready
 }
 
-// Applying reports whether an earlier upgrade of a container is still in progress although the container reports that it is ready.
+// Applying reports whether an earlier upgrade of a container is still in progress although the container reports that it is
+// ready. Such a Pod is not upgraded again before the node has completed that upgrade.
 func Applying(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	return slices.ContainsFunc(PodNames(set), func(name string) bool {
 		return ContainerReady(pod, name) && !Consistent(pod, []string{name})

@@ -21,9 +21,11 @@ func Upgrade(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now meta
 	if err != nil {
 		return err
 	}
+	// images are the new images by the name of the container in the Pod.
 	images := map[string]string{}
 	for i := range set.Spec.Containers {
 		container := &set.Spec.Containers[i]
+		// The two containers of a hot upgrade have other names in the Pod than in the SidecarSet.
 		if Hot(container) {
 			upgradeHot(pod, set, container, working, images)
 			continue
@@ -32,9 +34,11 @@ func Upgrade(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now meta
 			images[container.Name] = container.Image
 		}
 	}
+	// The hash is written together with the images, so a Pod never records a content that it does not have.
 	if err := recordHash(pod, set, revision, now); err != nil {
 		return err
 	}
+	// Changed entries of patchPodMetadata reach existing Pods with the upgrade (case 50 of docs/contract/sidecarset.md).
 	changes, err := Annotations(set.Spec.PatchPodMetadata, pod.Annotations)
 	if err != nil {
 		return err
@@ -52,7 +56,8 @@ func Upgrade(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now meta
 	return setImages(pod, set, images, now)
 }
 
-// recordHash writes that the Pod has the SidecarSet's containers as they are now. Records of early releases are converted.
+// recordHash writes that the Pod has the SidecarSet's containers as they are now. Records of early releases, which have only
+// hashes, are converted, also those of other SidecarSets. The hash without images stays: an upgrade only changes images.
 func recordHash(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now metav1.Time) error {
 	full, _, err := Hashes(set)
 	if err != nil {
@@ -64,6 +69,7 @@ func recordHash(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now m
 			return fmt.Errorf("upgrade Pod %q: %w", pod.Name, err)
 		}
 		for name, existing := range records {
+			// A record of an early release has no time and no names.
 			if existing.UpdateTimestamp.IsZero() {
 				existing.UpdateTimestamp = metav1.NewTime(now.UTC())
 			}
@@ -85,7 +91,8 @@ func recordHash(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now m
 }
 
 // setImages changes images, and records the instances that the write ends. Records of other containers stay valid for the
-// instances that those containers were given.
+// instances that those containers were given. Without an image to change, it does nothing, so the record of the last upgrade
+// stays.
 func setImages(pod *corev1.Pod, set *v1beta1.SidecarSet, images map[string]string, now metav1.Time) error {
 	if len(images) == 0 {
 		return nil
@@ -102,8 +109,10 @@ func setImages(pod *corev1.Pod, set *v1beta1.SidecarSet, images map[string]strin
 	if err != nil {
 		report = nil // The agent will replace the report.
 	}
+	// The record of the other SidecarSets of the Pod is not touched.
 	state := records[set.Name]
 	state.Revision, state.UpdateTimestamp = full, metav1.NewTime(now.UTC())
+	// Only containers of the Pod keep a record.
 	previous := state.LastContainerStatuses
 	state.LastContainerStatuses = map[string]record.ContainerStatus{}
 	for i := range pod.Spec.Containers {
@@ -111,6 +120,7 @@ func setImages(pod *corev1.Pod, set *v1beta1.SidecarSet, images map[string]strin
 		recorded, found := previous[container.Name]
 		image, changes := images[container.Name]
 		switch {
+		// The node may not have completed the last change of this container.
 		case changes && found:
 			state.LastContainerStatuses[container.Name] = inplace.RecordAgain(pod, container, recorded, report)
 		case changes:

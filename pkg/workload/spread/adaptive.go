@@ -11,7 +11,8 @@ import (
 	"kruise.io/kruise/pkg/workload/subset"
 )
 
-// recovery is how long a subset without a node for its Pods gets no new ones.
+// recovery is how long a subset without a node for its Pods gets no new ones. Then it is tried again (case 10 of
+// docs/contract/workloadspread.md).
 const recovery = 5 * time.Minute
 
 // Rescheduled is what adaptive rescheduling decides.
@@ -24,7 +25,7 @@ type Rescheduled struct {
 	Wait time.Duration
 }
 
-// critical returns how long a Pod may stay without a node, or zero if it may stay so.
+// critical returns how long a Pod may stay without a node, or zero if it may stay so. Zero switches adaptive rescheduling off.
 func critical(spread *v1beta1.WorkloadSpread) time.Duration {
 	strategy := &spread.Spec.ScheduleStrategy
 	if strategy.Type != v1beta1.AdaptiveWorkloadSpreadScheduleStrategyType || strategy.Adaptive == nil {
@@ -33,8 +34,9 @@ func critical(spread *v1beta1.WorkloadSpread) time.Duration {
 	return time.Duration(ptr.Deref(strategy.Adaptive.RescheduleCriticalSeconds, 0)) * time.Second
 }
 
-// Reschedule sets the condition of each subset in the status of the WorkloadSpread, which the caller owns, and returns the Pods to move.
-// It runs after Recount, on the same Pods.
+// Reschedule sets the condition of each subset in the status of the WorkloadSpread, which the caller owns, and returns the Pods
+// to move. It runs after Recount, on the same Pods. before is the status of the subsets before Recount: it has the conditions.
+// The last subset is never left, because there is none behind it.
 func Reschedule(
 	spread *v1beta1.WorkloadSpread, before []v1beta1.WorkloadSpreadSubsetStatus, pods []*corev1.Pod, now time.Time,
 ) Rescheduled {
@@ -57,6 +59,7 @@ func Reschedule(
 		last := i == len(status.SubsetStatuses)-1
 		shown.Conditions = []v1beta1.WorkloadSpreadSubsetCondition{decided.condition(shown.Name, old, moved, last, now)}
 	}
+	// All versions show the same conditions.
 	for _, all := range status.VersionedSubsetStatuses {
 		for i := range all {
 			all[i].Conditions = conditionsOf(spread, all[i].Name)
@@ -85,13 +88,16 @@ func (d *Rescheduled) collect(
 	return moved
 }
 
+// wait makes Wait at most the given time.
 func (d *Rescheduled) wait(left time.Duration) {
 	if d.Wait == 0 || left < d.Wait {
 		d.Wait = left
 	}
 }
 
-// condition returns the condition of a subset.
+// condition returns the condition of a subset. moved is the number of its Pods that found no node in time. A condition whose
+// status does not change is kept as it is, so its time is when the status changed. A subset that failed keeps its condition
+// until recovery is over.
 func (d *Rescheduled) condition(
 	subset string, old *v1beta1.WorkloadSpreadSubsetCondition, moved int, last bool, now time.Time,
 ) v1beta1.WorkloadSpreadSubsetCondition {

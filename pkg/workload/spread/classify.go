@@ -12,14 +12,16 @@ import (
 
 const (
 	// weightOfPreference, weightOfPatch and weightOfRoom are what a preferred node, an ineffective patch and a free slot count.
+	// Each is larger than all that follow together.
 	weightOfPreference = 100
 	weightOfPatch      = 10
 	weightOfRoom       = 1
 )
 
-// Classify returns the subset that fits a running Pod best, or None. rooms are the free slots of the subsets; -1 is no limit. If
-// onlyRoom is set, subsets without a free slot are left out.
+// Classify returns the subset that fits a running Pod best, or None. rooms are the free slots of the subsets; -1 is no limit.
+// If onlyRoom is set, subsets without a free slot are left out. Among subsets with the same score, the first one wins.
 func Classify(spread *v1beta1.WorkloadSpread, pod *corev1.Pod, node *corev1.Node, rooms []int, onlyRoom bool) int {
+	// A subset that fits has a score of at least zero.
 	best, most := None, int64(-1)
 	for i := range spread.Spec.Subsets {
 		candidate := &spread.Spec.Subsets[i]
@@ -33,7 +35,8 @@ func Classify(spread *v1beta1.WorkloadSpread, pod *corev1.Pod, node *corev1.Node
 	return best
 }
 
-// fits reports whether a Pod of the subset may run on the node.
+// fits reports whether a Pod of the subset may run on the node: the node matches the required term, and the Pod or the subset
+// tolerates all its taints.
 func fits(of *v1beta1.WorkloadSpreadSubset, pod *corev1.Pod, node *corev1.Node) bool {
 	if term := of.RequiredNodeSelector; subset.Restricts(term) {
 		selector, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{*term}})
@@ -49,6 +52,7 @@ func fits(of *v1beta1.WorkloadSpreadSubset, pod *corev1.Pod, node *corev1.Node) 
 	return true
 }
 
+// tolerates reports whether one of the tolerations tolerates the taint.
 func tolerates(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
 	for i := range tolerations {
 		// The operators that compare numbers are not enabled by default in Kubernetes.
@@ -59,11 +63,13 @@ func tolerates(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
 	return false
 }
 
+// score says how well a Pod fits a subset. A patch that would change nothing shows that the Pod has the form of this subset.
 func score(of *v1beta1.WorkloadSpreadSubset, pod *corev1.Pod, node *corev1.Node, room int) (score int64) {
 	if terms, err := nodeaffinity.NewPreferredSchedulingTerms(of.PreferredNodeSelector); err == nil {
 		score += terms.Score(node) * weightOfPreference
 	}
 	if patched := pod.DeepCopy(); patch(patched, of) == nil {
+		// Annotations do not count: the controller can still write them.
 		patched.Annotations = pod.Annotations
 		if apiequality.Semantic.DeepEqual(pod, patched) {
 			score += weightOfPatch

@@ -7,15 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Custom is a kind of workload that the administrator allows.
+// Custom is a kind of workload that the administrator allows. The list is in a ConfigMap; its field names are those of the
+// JSON.
 type Custom struct {
 	Group, Version, Kind string
 	// SubResources are the kinds that stand between the workload and its Pods.
 	SubResources []schema.GroupVersionKind
+	// ReplicasPath is where the object has its number of replicas, or empty for the scale subresource.
 	ReplicasPath string
 }
 
-// CustomIn returns the entry for a kind in the administrator's list, or nil. The version does not matter.
+// CustomIn returns the entry for a kind in the administrator's list, or nil. The version does not matter. It returns an error
+// if the list is not valid JSON.
 func CustomIn(list string, kind schema.GroupKind) (*Custom, error) {
 	if list == "" {
 		return nil, nil
@@ -32,7 +35,7 @@ func CustomIn(list string, kind schema.GroupKind) (*Custom, error) {
 	return nil, nil
 }
 
-// Between reports whether objects of a kind stand between the workload and its Pods.
+// Between reports whether objects of a kind stand between the workload and its Pods. A nil entry has no such kinds.
 func (c *Custom) Between(kind schema.GroupKind) bool {
 	if c == nil {
 		return false

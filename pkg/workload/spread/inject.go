@@ -11,7 +11,8 @@ import (
 	"kruise.io/kruise/pkg/workload/subset"
 )
 
-// Inject returns the Pod with what the subset adds. A second call changes nothing.
+// Inject returns a copy of the Pod with what the subset adds: tolerations, node selection, the patch and the annotation. A
+// second call changes nothing. It returns an error if the patch cannot be applied.
 func Inject(pod *corev1.Pod, to *v1beta1.WorkloadSpreadSubset, matched Matched) (*corev1.Pod, error) {
 	pod = pod.DeepCopy()
 	subset.Tolerate(&pod.Spec, to.Tolerations)
@@ -32,7 +33,7 @@ func Inject(pod *corev1.Pod, to *v1beta1.WorkloadSpreadSubset, matched Matched) 
 	return pod, nil
 }
 
-// patch applies the patch of a subset to a Pod.
+// patch applies the patch of a subset to a Pod in place. The error names the subset.
 func patch(pod *corev1.Pod, of *v1beta1.WorkloadSpreadSubset) error {
 	if of.Patch == nil {
 		return nil
@@ -43,7 +44,8 @@ func patch(pod *corev1.Pod, of *v1beta1.WorkloadSpreadSubset) error {
 	return nil
 }
 
-// Metadata returns the labels and annotations that the patch of the subset sets.
+// Metadata returns the labels and annotations that the patch of the subset sets. Entries that it removes are left out. A patch
+// that cannot be read sets none.
 func Metadata(subset *v1beta1.WorkloadSpreadSubset) (labels, annotations map[string]string) {
 	var patch struct {
 		Metadata struct {

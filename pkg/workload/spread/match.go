@@ -27,7 +27,8 @@ func Indexers() cache.Indexers {
 	}}
 }
 
-// key does not depend on the version of the kind.
+// key does not depend on the version of the kind, because the API version of the target may change (case 6 of
+// docs/contract/workloadspread.md).
 func key(namespace string, kind schema.GroupKind, name string) string {
 	return strings.Join([]string{namespace, kind.Group, kind.Kind, name}, "/")
 }
@@ -40,7 +41,7 @@ func KindOf(spread *v1beta1.WorkloadSpread) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(spread.Spec.TargetRef.APIVersion, spread.Spec.TargetRef.Kind).GroupKind()
 }
 
-// Of returns the WorkloadSpreads of a workload, sorted by name. Admission allows one.
+// Of returns the WorkloadSpreads of a workload, sorted by name. Admission allows one. Of several, callers use the first.
 func Of(spreads cache.Indexer, namespace string, kind schema.GroupKind, name string) (found []*v1beta1.WorkloadSpread, err error) {
 	items, err := spreads.ByIndex(TargetIndex, key(namespace, kind, name))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // None is the index of no subset.
 const None = -1
 
-// Request is a new Pod that needs a slot.
+// Request is a new Pod that needs a slot. Version is that of VersionOf.
 type Request struct {
 	Version string
 	// Pod is the name of the Pod, or empty if the server generates it later.
@@ -25,11 +25,13 @@ type Request struct {
 	Replicas *int
 }
 
-// Reserve reserves a slot for a new Pod in the first subset that has one, and returns the index of the subset, or None. The caller owns
-// the WorkloadSpread, and must store it if the status changed. Slots without a limit are not recorded. A Pod that already has a slot
-// keeps it. If its creation is tried again shortly before the slot expires, its time starts again.
+// Reserve reserves a slot for a new Pod in the first subset that has one, and returns the index of the subset, or None. The
+// caller owns the WorkloadSpread, and must store it if the status changed. Slots without a limit are not recorded. A Pod that
+// already has a slot keeps it, for example when its creation is tried again. If it is tried again shortly before the slot
+// expires, its time starts again: otherwise the slot could end while the Pod is stored, and another Pod would get it too.
 func Reserve(spread *v1beta1.WorkloadSpread, request *Request, now time.Time) int {
 	r := recordOf(spread, request.Version, request.Replicas)
+	// First the subsets that know the name or the key of the Pod.
 	for i := range r.all {
 		since, creating := r.all[i].CreatingPods[request.Key]
 		_, deleting := r.all[i].DeletingPods[request.Pod]
@@ -45,6 +47,7 @@ func Reserve(spread *v1beta1.WorkloadSpread, request *Request, now time.Time) in
 			return r.take(i, request.Key, now)
 		}
 	}
+	// Then the first subset with a free slot. A subset in which Pods find no node is left out.
 	for i := range r.all {
 		free, limited := r.free(i)
 		switch {
@@ -58,16 +61,19 @@ func Reserve(spread *v1beta1.WorkloadSpread, request *Request, now time.Time) in
 	return None
 }
 
+// take records the slot of a Pod that is being created, and stores the record into the status.
 func (r *record) take(i int, key string, now time.Time) int {
 	r.change(i, func(s *slots) { set(&s.CreatingPods, key, metav1.NewTime(now)) })
 	r.store()
 	return i
 }
 
-// Release returns the slot of a Pod that is about to be deleted. The caller owns the WorkloadSpread, and must store it if the status
-// changed. A slot is returned once.
+// Release returns the slot of a Pod that is about to be deleted. The caller owns the WorkloadSpread, and must store it if the
+// status changed. A slot is returned once, also if the client repeats the deletion. Nothing is recorded for numbered Pods, for
+// subsets without a limit, and for versions without a record.
 func Release(spread *v1beta1.WorkloadSpread, pod *corev1.Pod, matched Matched, now time.Time) {
 	version := VersionOf(spread, pod)
+	// Without a limit, slots are not counted, and without a record there is no slot to return.
 	i := Index(spread, matched.Subset)
 	if i == None || Numbered(spread) || spread.Spec.Subsets[i].MaxReplicas == nil ||
 		find(spread.Status.VersionedSubsetStatuses[version], matched.Subset) == nil {
@@ -88,7 +94,8 @@ func Release(spread *v1beta1.WorkloadSpread, pod *corev1.Pod, matched Matched, n
 	r.store()
 }
 
-// OfPosition returns the subset of the Pod at a position among the numbered Pods of a workload, or None.
+// OfPosition returns the subset of the Pod at a position among the numbered Pods of a workload, or None. The subsets are filled
+// in their order. Subsets in which Pods find no node are skipped.
 func OfPosition(spread *v1beta1.WorkloadSpread, position int) int {
 	sum := 0
 	for i := range spread.Spec.Subsets {
@@ -96,6 +103,7 @@ func OfPosition(spread *v1beta1.WorkloadSpread, position int) int {
 		if c := conditionIn(conditionsOf(spread, subset.Name)); c != nil && c.Status == corev1.ConditionFalse {
 			continue
 		}
+		// Validation allows no percentages for numbered Pods, so the replicas do not matter.
 		limit := Limit(subset.MaxReplicas, 0)
 		if limit == math.MaxInt || position < sum+limit {
 			return i

@@ -13,7 +13,8 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// Overflow returns how many of the Pods that the workload wants find no slot, because every subset has a limit.
+// Overflow returns how many of the Pods that the workload wants find no slot, because every subset has a limit. It is zero if a
+// subset has no limit.
 func Overflow(spread *v1beta1.WorkloadSpread, replicas int) int {
 	left := replicas
 	for i := range spread.Spec.Subsets {
@@ -26,7 +27,8 @@ func Overflow(spread *v1beta1.WorkloadSpread, replicas int) int {
 	return max(0, left)
 }
 
-// Total returns the number of Pods that a workload of a known kind wants, as far as the filter of the WorkloadSpread counts them.
+// Total returns the number of Pods that a workload of a known kind wants, as far as the filter of the WorkloadSpread counts
+// them. The paths of the filter replace the number of the workload. A Job wants its parallelism, 1 by default.
 func Total(spread *v1beta1.WorkloadSpread, workload kinds.Object) int {
 	if filter := spread.Spec.TargetFilter; filter != nil && len(filter.ReplicasPathList) > 0 {
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(workload)
@@ -53,6 +55,7 @@ func Sum(content map[string]any, paths []string) (total int) {
 	return total
 }
 
+// number returns the number at a path. The parts of the path are keys of maps or indexes of lists.
 func number(content map[string]any, path string) int {
 	var at any = content
 	for part := range strings.SplitSeq(path, ".") {
@@ -69,6 +72,7 @@ func number(content map[string]any, path string) int {
 			return 0
 		}
 	}
+	// JSON from a server has integers as int64, and other numbers as float64.
 	switch value := at.(type) {
 	case int64:
 		return int(value)

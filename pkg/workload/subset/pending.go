@@ -9,7 +9,7 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// Unscheduled reports whether the Pod waits for a node.
+// Unscheduled reports whether the Pod waits for a node. A new Pod may have no phase yet.
 func Unscheduled(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" && (pod.Status.Phase == corev1.PodPending || pod.Status.Phase == "")
 }
@@ -26,7 +26,8 @@ func Unschedulable(pod *corev1.Pod, longest time.Duration, now time.Time) (unsch
 	return UnschedulableSince(pod) != nil, 0
 }
 
-// UnschedulableSince returns the time since which the scheduler finds no node for the Pod, or nil.
+// UnschedulableSince returns the time since which the scheduler finds no node for the Pod, or nil. A scheduler that sets no
+// time leaves the creation of the Pod.
 func UnschedulableSince(pod *corev1.Pod) *metav1.Time {
 	c := podstate.Condition(pod, corev1.PodScheduled)
 	switch {

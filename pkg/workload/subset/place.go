@@ -17,6 +17,7 @@ func Require(spec *corev1.PodSpec, term *corev1.NodeSelectorTerm) {
 	if !Restricts(term) {
 		return
 	}
+	// nodeAffinity adds empty structs, so it is not called before.
 	affinity := nodeAffinity(spec)
 	if affinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		affinity.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{}
@@ -51,7 +52,8 @@ func Tolerate(spec *corev1.PodSpec, tolerations []corev1.Toleration) {
 	spec.Tolerations = union(spec.Tolerations, tolerations)
 }
 
-// Patch applies a strategic merge patch to a Pod or a Pod template. An empty patch changes nothing.
+// Patch applies a strategic merge patch to a Pod or a Pod template. An empty patch changes nothing. If it returns an error, the
+// object is unchanged.
 func Patch[T any](object *T, patch []byte) error {
 	if len(patch) == 0 {
 		return nil
@@ -64,6 +66,7 @@ func Patch[T any](object *T, patch []byte) error {
 	if err != nil {
 		return fmt.Errorf("apply the patch: %w", err)
 	}
+	// A new value: decoding into the object would keep fields that the patch removes.
 	var patched T
 	if err := json.Unmarshal(after, &patched); err != nil {
 		return fmt.Errorf("decode after the patch: %w", err)
@@ -72,6 +75,7 @@ func Patch[T any](object *T, patch []byte) error {
 	return nil
 }
 
+// nodeAffinity returns the node affinity of a Pod, and adds one if there is none.
 func nodeAffinity(spec *corev1.PodSpec) *corev1.NodeAffinity {
 	if spec.Affinity == nil {
 		spec.Affinity = &corev1.Affinity{}

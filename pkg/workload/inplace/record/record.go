@@ -13,23 +13,28 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// State is the record of an in-place update.
+// State is the record of an in-place update. It is the JSON value of an annotation.
 type State struct {
+	// Revision is the target of the update, and UpdateTimestamp when it began, or when its grace period began.
 	Revision        string      `json:"revision"`
 	UpdateTimestamp metav1.Time `json:"updateTimestamp"`
 	// LastContainerStatuses holds what ran before in each container that the update touched.
-	LastContainerStatuses  map[string]ContainerStatus             `json:"lastContainerStatuses"`
-	UpdateEnvFromMetadata  bool                                   `json:"updateEnvFromMetadata,omitempty"`
-	UpdateResources        bool                                   `json:"updateResources,omitempty"`
-	UpdateImages           bool                                   `json:"updateImages,omitempty"`
+	LastContainerStatuses map[string]ContainerStatus `json:"lastContainerStatuses"`
+	// These say which kinds of changes the update has, and so what its end is judged by.
+	UpdateEnvFromMetadata bool `json:"updateEnvFromMetadata,omitempty"`
+	UpdateResources       bool `json:"updateResources,omitempty"`
+	UpdateImages          bool `json:"updateImages,omitempty"`
+	// These are the changes that wait for a later batch, by container name.
 	NextContainerImages    map[string]string                      `json:"nextContainerImages,omitempty"`
 	NextContainerMetadata  map[string]metav1.ObjectMeta           `json:"nextContainerRefMetadata,omitempty"`
 	NextContainerResources map[string]corev1.ResourceRequirements `json:"nextContainerResources,omitempty"`
-	PreCheckBeforeNext     *PreCheck                              `json:"preCheckBeforeNext,omitempty"`
-	ContainerBatchesRecord []Batch                                `json:"containerBatchesRecord,omitempty"`
+	// PreCheckBeforeNext is set while changes wait.
+	PreCheckBeforeNext *PreCheck `json:"preCheckBeforeNext,omitempty"`
+	// ContainerBatchesRecord are the batches so far, oldest first. Records of early releases have none.
+	ContainerBatchesRecord []Batch `json:"containerBatchesRecord,omitempty"`
 }
 
-// ContainerStatus is what ran in a container before an update touched it.
+// ContainerStatus is what ran in a container before an update touched it. Judge compares it with what runs now.
 type ContainerStatus struct {
 	ImageID string `json:"imageID,omitempty"`
 	// ContainerID is the instance that the update must replace. Records of other releases lack it.
@@ -51,20 +56,24 @@ type Batch struct {
 	Containers []string    `json:"containers"`
 }
 
-// Grace is a change that waits while endpoints drain.
+// Grace is a change that waits while endpoints drain. It is the JSON value of an annotation.
 type Grace struct {
-	Revision              string                                 `json:"revision"`
-	ContainerImages       map[string]string                      `json:"containerImages,omitempty"`
-	ContainerRefMetadata  map[string]metav1.ObjectMeta           `json:"containerRefMetadata,omitempty"`
-	ContainerResources    map[string]corev1.ResourceRequirements `json:"containerResources,omitempty"`
-	MetaDataPatch         []byte                                 `json:"metaDataPatch,omitempty"`
-	UpdateEnvFromMetadata bool                                   `json:"updateEnvFromMetadata,omitempty"`
-	GraceSeconds          int32                                  `json:"graceSeconds,omitempty"`
-	OldTemplate           *corev1.PodTemplateSpec                `json:"oldTemplate,omitempty"`
-	NewTemplate           *corev1.PodTemplateSpec                `json:"newTemplate,omitempty"`
+	// Revision is the target of the update. The change is dropped if the Pod has another one when the time has come.
+	Revision             string                                 `json:"revision"`
+	ContainerImages      map[string]string                      `json:"containerImages,omitempty"`
+	ContainerRefMetadata map[string]metav1.ObjectMeta           `json:"containerRefMetadata,omitempty"`
+	ContainerResources   map[string]corev1.ResourceRequirements `json:"containerResources,omitempty"`
+	// MetaDataPatch is JSON with the labels and annotations that change at once.
+	MetaDataPatch         []byte `json:"metaDataPatch,omitempty"`
+	UpdateEnvFromMetadata bool   `json:"updateEnvFromMetadata,omitempty"`
+	GraceSeconds          int32  `json:"graceSeconds,omitempty"`
+	// Records of other releases have the templates. They are not read.
+	OldTemplate *corev1.PodTemplateSpec `json:"oldTemplate,omitempty"`
+	NewTemplate *corev1.PodTemplateSpec `json:"newTemplate,omitempty"`
 }
 
-// Read returns the Pod's record, or nil when it was never updated in place.
+// Read returns the Pod's record, or nil when it was never updated in place. It returns an error if the annotation cannot be
+// decoded.
 func Read(pod *corev1.Pod) (*State, error) {
 	return read[State](pod, pub.InPlaceUpdateStateKey, pub.InPlaceUpdateStateKeyOld)
 }
@@ -76,7 +85,7 @@ func Exists(pod *corev1.Pod) bool {
 	return today || once
 }
 
-// ReadGrace returns the change that waits in the Pod, or nil.
+// ReadGrace returns the change that waits in the Pod, or nil. It returns an error if the annotation cannot be decoded.
 func ReadGrace(pod *corev1.Pod) (*Grace, error) {
 	return read[Grace](pod, pub.InPlaceUpdateGraceKey, pub.InPlaceUpdateGraceKeyOld)
 }
@@ -103,6 +112,8 @@ func WriteSidecars(pod *corev1.Pod, records map[string]State) error {
 	return nil
 }
 
+// read decodes the first of the annotations that the Pod has, or returns nil if it has none. The name of this release comes
+// first.
 func read[T any](pod *corev1.Pod, keys ...string) (*T, error) {
 	for _, key := range keys {
 		text, found := pod.Annotations[key]
@@ -118,7 +129,8 @@ func read[T any](pod *corev1.Pod, keys ...string) (*T, error) {
 	return nil, nil
 }
 
-// Write stores the record in the given object, under the current annotation only.
+// Write stores the record in the given object, under the current annotation only. The annotation of earlier releases is
+// removed, so that there is one record.
 func Write(pod *corev1.Pod, state *State) error {
 	text, err := json.Marshal(state)
 	if err != nil {
