@@ -34,10 +34,13 @@ func (x *execution) disown(ctx context.Context) error {
 }
 
 // mayAdopt reads the workload from the API server, because the cache may not show yet that the workload is being deleted. The
-// user may have chosen to keep its Pods. It returns false if the workload is being deleted or has been replaced.
+// user may have chosen to keep its Pods. It returns false if the workload is being deleted, has been deleted or has been replaced.
 func (x *execution) mayAdopt(ctx context.Context) (bool, error) {
 	owner := x.view.Object
 	fresh, err := x.view.Fresh(ctx)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
 	if err != nil {
 		return false, fmt.Errorf("adopt: read %s %s: %w", x.view.Kind.Kind, owner.GetName(), err)
 	}

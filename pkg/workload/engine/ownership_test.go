@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,11 +27,13 @@ func (noGuard) Deleted(types.UID, schema.GroupResource, metav1.Object) {}
 func TestAdoptionAsksTheServerForTheWorkloadFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		edit    func(*metav1.ObjectMeta)
+		err     error
 		adopted bool
 	}{
-		"it is there":         {func(*metav1.ObjectMeta) {}, true},
-		"it is being deleted": {func(o *metav1.ObjectMeta) { o.DeletionTimestamp = &metav1.Time{Time: now} }, false},
-		"another of its name": {func(o *metav1.ObjectMeta) { o.UID = "another" }, false},
+		"it is there":         {func(*metav1.ObjectMeta) {}, nil, true},
+		"it is being deleted": {func(o *metav1.ObjectMeta) { o.DeletionTimestamp = &metav1.Time{Time: now} }, nil, false},
+		"another of its name": {func(o *metav1.ObjectMeta) { o.UID = "another" }, nil, false},
+		"it was deleted":      {func(*metav1.ObjectMeta) {}, apierrors.NewNotFound(schema.GroupResource{}, "web"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			orphan, other := servingPod("web-0"), servingPod("other")
@@ -43,7 +46,7 @@ func TestAdoptionAsksTheServerForTheWorkloadFirst(t *testing.T) {
 			v.Fresh = func(context.Context) (metav1.Object, error) {
 				fresh := &metav1.ObjectMeta{UID: v.Object.GetUID()}
 				tc.edit(fresh)
-				return fresh, nil
+				return fresh, tc.err
 			}
 			require.NoError(t, v.findOrphans(&Caches{Orphans: func(string, labels.Selector) ([]*corev1.Pod, error) {
 				return []*corev1.Pod{orphan, other}, nil

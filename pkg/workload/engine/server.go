@@ -53,8 +53,9 @@ func NewServer(client kubernetes.Interface) Server { return &server{client: clie
 
 type server struct {
 	client kubernetes.Interface
-	// noResize is set once the API server turned out to lack the resize subresource, which exists since Kubernetes 1.32.
-	// Resources are then written with the rest of the Pod. It is never reset.
+	// noResize is true after the API server turned out to lack the resize subresource, which exists since Kubernetes 1.32.
+	// Resources are then written with the rest of the Pod. If that fails, the next write asks for the subresource again: the
+	// server may have been upgraded, and newer ones take resources only there.
 	noResize atomic.Bool
 }
 
@@ -92,10 +93,14 @@ func (s *server) PatchPod(ctx context.Context, change *Change, dryRun bool) (*co
 	}
 	pod, err := s.client.CoreV1().Pods(change.Before.Namespace).Patch(ctx, change.Before.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{DryRun: dryRunIf(dryRun)}, subresources...)
-	if change.Part == Resize && len(subresources) > 0 && noSuchPath(err) {
+	if change.Part != Resize || err == nil {
+		return pod, err
+	}
+	if len(subresources) > 0 && noSuchPath(err) {
 		s.noResize.Store(true)
 		return s.PatchPod(ctx, change, dryRun)
 	}
+	s.noResize.Store(false)
 	return pod, err
 }
 
