@@ -16,14 +16,15 @@ import (
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
-// isInjected reports whether a SidecarSet injected the container.
+// isInjected reports whether a SidecarSet injected the container. add marks each container by this variable.
 func isInjected(container *corev1.Container) bool {
 	return slices.ContainsFunc(container.Env, func(env corev1.EnvVar) bool {
 		return env.Name == pub.SidecarInjectedEnv && env.Value == "true"
 	})
 }
 
-// appContainers returns the Pod's own containers.
+// appContainers returns the Pod's own containers, without injected ones. The result points into the Pod, and callers
+// must not change it.
 func appContainers(pod *corev1.Pod) (own []*corev1.Container) {
 	for i := range pod.Spec.Containers {
 		if !isInjected(&pod.Spec.Containers[i]) {
@@ -33,18 +34,19 @@ func appContainers(pod *corev1.Pod) (own []*corev1.Container) {
 	return own
 }
 
-// addEnv adds a variable, unless the container has one with the name.
+// addEnv adds a variable, unless the container has one with the name. So the container's own value wins.
 func addEnv(container *corev1.Container, variable corev1.EnvVar) {
 	if !slices.ContainsFunc(container.Env, func(own corev1.EnvVar) bool { return own.Name == variable.Name }) {
 		container.Env = append(container.Env, variable)
 	}
 }
 
-// references finds the variables in a subPathExpr.
+// references finds the variables in a subPathExpr, in the form $(NAME).
 var references = regexp.MustCompile(`\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)`)
 
-// share adds the mounts and devices of the Pod's own containers to a container, as far as its policies say and their paths are
-// free. It returns the variables that the mounts need.
+// share adds the mounts and devices of the Pod's own containers to a container, as far as its policies say and their
+// paths are free. If several containers use one path, the first one wins. It returns the variables that the mounts
+// need: a subPathExpr is expanded with the environment of the container that has the mount.
 func share(container *corev1.Container, from *v1beta1.SidecarContainer, own []*corev1.Container) (needed []corev1.EnvVar) {
 	taken := map[string]bool{}
 	for i := range container.VolumeMounts {
@@ -79,6 +81,7 @@ func share(container *corev1.Container, from *v1beta1.SidecarContainer, own []*c
 	return needed
 }
 
+// find returns the first variable with the name, or nil.
 func find(env []corev1.EnvVar, name string) *corev1.EnvVar {
 	for i := range env {
 		if env[i].Name == name {
@@ -88,10 +91,12 @@ func find(env []corev1.EnvVar, name string) *corev1.EnvVar {
 	return nil
 }
 
-// podField matches the fields of a Pod that can name a container.
+// podField matches the fields of a Pod that can name a container: one label or one annotation.
 var podField = regexp.MustCompile(`^metadata\.(labels|annotations)\['([^']*)'\]$`)
 
-// transferred returns the variables of the Pod's containers that a container copies.
+// transferred returns the variables of the Pod's containers that a container copies. A missing container or variable
+// is skipped, because one SidecarSet serves different Pods. Names are sorted and unique, so the result does not
+// depend on the order in the SidecarSet.
 func transferred(pod *corev1.Pod, transfers []v1beta1.TransferEnvVar) (variables []corev1.EnvVar) {
 	for i := range transfers {
 		transfer := &transfers[i]
@@ -117,7 +122,7 @@ func transferred(pod *corev1.Pod, transfers []v1beta1.TransferEnvVar) (variables
 	return variables
 }
 
-// named returns the value of a label or annotation of the Pod.
+// named returns the value of a label or annotation of the Pod. It is empty for any other field path.
 func named(pod *corev1.Pod, path string) string {
 	switch parts := podField.FindStringSubmatch(path); {
 	case parts == nil:
@@ -129,13 +134,16 @@ func named(pod *corev1.Pod, path string) string {
 	}
 }
 
-// resources computes the resources of a container from those of the Pod's own containers.
+// resources computes the resources of a container from those of the Pod's own containers. An error means that the
+// SidecarSet does not fit this Pod; the caller refuses the Pod then. A policy without a pattern applies to all
+// targets.
 func (in *injection) resources(policy *v1beta1.ResourcesPolicy) (corev1.ResourceRequirements, error) {
 	var none, result corev1.ResourceRequirements
 	pattern, err := regexp.Compile(ptr.Deref(policy.TargetContainersNameRegex, ".*"))
 	if err != nil {
 		return none, err
 	}
+	// A Pod without a target is refused: an expression over no containers would give a sidecar without resources.
 	targets := in.targets(pattern)
 	if len(targets) == 0 {
 		return none, fmt.Errorf("no container of the Pod has a name that matches %q", pattern)
@@ -154,7 +162,9 @@ func (in *injection) resources(policy *v1beta1.ResourcesPolicy) (corev1.Resource
 	return result, err
 }
 
-// targets returns the containers that keep running, belong to no SidecarSet of this Pod, and match the pattern.
+// targets returns the containers that keep running, belong to no SidecarSet of this Pod, and match the pattern. It
+// compares names instead of the variable of isInjected, so it also leaves out a container of the Pod that a sidecar
+// replaces.
 func (in *injection) targets(pattern *regexp.Regexp) (targets []*corev1.Container) {
 	theirs := map[string]bool{}
 	for _, set := range in.sets {
@@ -185,7 +195,8 @@ func (in *injection) targets(pattern *regexp.Regexp) (targets []*corev1.Containe
 	return targets
 }
 
-// total combines one resource of the targets. It returns false if a target has no limit.
+// total combines one resource of the targets: the sum or the maximum. It returns false if a target has no limit,
+// because the limit of all together is then unlimited. A missing request counts as zero.
 func total(targets []*corev1.Container, name corev1.ResourceName, sum, limits bool) (resource.Quantity, bool) {
 	var result resource.Quantity
 	for _, target := range targets {
@@ -207,7 +218,8 @@ func total(targets []*corev1.Container, name corev1.ResourceName, sum, limits bo
 	return result, true
 }
 
-// compute evaluates the expressions. A resource for which total returns false is left out.
+// compute evaluates the expressions for CPU and memory. A resource for which total returns false is left out. An
+// empty list is nil. It reports the errors of both resources together.
 func compute(exprs *v1beta1.ResourceExprs, total func(corev1.ResourceName) (resource.Quantity, bool)) (corev1.ResourceList, error) {
 	if exprs == nil {
 		return nil, nil
