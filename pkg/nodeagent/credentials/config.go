@@ -65,7 +65,8 @@ func LoadPlugins(file, binDir string, clock clock.PassiveClock) (*Plugins, error
 	return plugins, errors.Join(errs...)
 }
 
-// newPlugin validates one entry of the file. It returns all errors in the entry at once.
+// newPlugin validates one entry of the file. It returns all errors in the entry at once. The plugin is valid only if
+// the error is nil.
 func newPlugin(config *kubeletconfigv1.CredentialProvider, binDir string, clock clock.PassiveClock) (*plugin, error) {
 	p := &plugin{
 		name: config.Name, path: filepath.Join(binDir, config.Name), args: config.Args, apiVersion: config.APIVersion,
@@ -73,6 +74,7 @@ func newPlugin(config *kubeletconfigv1.CredentialProvider, binDir string, clock 
 	}
 	var errs []error
 	switch {
+	// The kubelet has the same rule: a name with a path could name a program outside of binDir.
 	case config.Name == "" || config.Name == "." || config.Name == ".." || filepath.Base(config.Name) != config.Name:
 		errs = append(errs, fmt.Errorf("name: must be the name of a program in %s, without a path", binDir))
 	default:

@@ -21,11 +21,13 @@ const (
 	dockerDomain = "docker.io"
 )
 
-// Keyring holds credentials and the image patterns they apply to. The zero value is empty.
+// Keyring holds credentials and the image patterns they apply to. The zero value is empty. It is built for one
+// attempt and not shared between goroutines.
 type Keyring struct {
 	entries []entry
 }
 
+// entry is one credential for one pattern.
 type entry struct {
 	pattern    pattern
 	credential Credential
@@ -54,6 +56,7 @@ func (k *Keyring) Lookup(image string) []Credential {
 		return nil
 	}
 	var fitting, hub []entry
+	// Entries for index.docker.io apply to images of docker.io, after all direct matches.
 	for _, e := range k.entries {
 		switch {
 		case e.pattern.fits(target):
@@ -62,6 +65,7 @@ func (k *Keyring) Lookup(image string) []Credential {
 			hub = append(hub, e)
 		}
 	}
+	// The reverse order of the texts puts a longer pattern before its prefix, and a letter before the wildcard.
 	descending := func(a, b entry) int { return cmp.Compare(b.pattern.String(), a.pattern.String()) }
 	slices.SortStableFunc(fitting, descending)
 	slices.SortStableFunc(hub, descending)

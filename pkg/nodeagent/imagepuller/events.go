@@ -8,7 +8,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// Event reasons.
+// Event reasons. Users' tools match them.
 const (
 	ReasonSucceeded = "PullImageSucceed"
 	ReasonFailed    = "PullImageFailed"

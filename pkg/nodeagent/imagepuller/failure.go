@@ -28,7 +28,7 @@ const (
 )
 
 // cause maps runtime errors to a message. Runtimes return nearly all failures with the code Unknown, so only the
-// error text shows the cause. No other code parses that text.
+// error text shows the cause. No other code parses that text. phrases are in lower case.
 type cause struct {
 	words   string
 	codes   []codes.Code
@@ -67,8 +67,9 @@ var causes = []cause{
 	{noRuntime, []codes.Code{codes.Unavailable}, nil},
 }
 
-// explain puts the message of the cause in front of the runtime's text. If the cause is unknown, it returns the text alone. If the
-// runtime did not answer, the error is an awayError.
+// explain puts the message of the cause in front of the runtime's text. If the cause is unknown, it returns the text
+// alone. If the runtime did not answer, the error is an awayError. offered says whether the pull had credentials,
+// which decides what a refusal means.
 func explain(err error, ref imageReference, offered bool) error {
 	if err == nil {
 		return nil

@@ -15,12 +15,14 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
+// The pause between attempts doubles from firstPause to longestPause.
 const (
 	firstPause   = time.Second
 	longestPause = 30 * time.Second
 	// awayPause does not grow, so pulls continue soon after a long outage.
 	awayPause = 5 * time.Second
 
+	// complete is the progress of a pull that succeeded, in percent.
 	complete = 100
 	// messageLimit is the maximum length of a message in bytes. It keeps the status of a node with many images small.
 	messageLimit = 1 << 10
@@ -29,15 +31,18 @@ const (
 // errDeadline is the specified message for a pull that exceeded activeDeadlineSeconds.
 var errDeadline = errors.New("pulling exceeds the activeDeadlineSeconds")
 
-// pull is the work on one version of one tag.
+// pull is the work on one version of one tag. A new version is another pull.
 type pull struct {
+	// version, node and began are set once. node is the NodeImage when the pull began, for events.
 	version int64
 	node    *metav1.ObjectMeta
 	began   time.Time
 	// task is replaced when the NodeImage changes without a new version. Each attempt reads the current task.
 	task atomic.Pointer[task]
-	end  context.CancelFunc
+	// end cancels the pull. Its result is then dropped.
+	end context.CancelFunc
 
+	// mu guards now, which is the report of this pull.
 	mu  sync.Mutex
 	now v1beta1.ImageTagStatus
 }
@@ -68,7 +73,7 @@ func (p *pull) report() v1beta1.ImageTagStatus {
 	return *p.now.DeepCopy()
 }
 
-// say changes the status and enqueues a write.
+// say changes the status and enqueues a write. The worker of the queue decides when it writes.
 func (c *Controller) say(p *pull, change func(*v1beta1.ImageTagStatus)) {
 	p.mu.Lock()
 	change(&p.now)
@@ -76,7 +81,8 @@ func (c *Controller) say(p *pull, change func(*v1beta1.ImageTagStatus)) {
 	c.queue.Add(c.key())
 }
 
-// run runs the pull to its end. If ctx ends first, the result is dropped.
+// run runs the pull to its end. If ctx ends first, the result is dropped: the pull was replaced, or the agent stops.
+// A present image needs no slot.
 func (c *Controller) run(ctx context.Context, p *pull, since *metav1.Time) {
 	id, err := c.present(ctx, p.task.Load())
 	if err == nil && id == "" {
@@ -87,7 +93,8 @@ func (c *Controller) run(ctx context.Context, p *pull, since *metav1.Time) {
 	}
 }
 
-// whenFree waits for a free slot and then pulls. since is the start time of an interrupted pull, or nil.
+// whenFree waits for a free slot and then pulls. since is the start time of an interrupted pull, or nil. The time
+// that a pull waits for a slot does not count for its deadline, unless it had already started before.
 func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) (string, error) {
 	if c.slots != nil {
 		if !c.slots.TryAcquire(1) {
@@ -116,6 +123,7 @@ func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) 
 // does not count as an attempt.
 func (c *Controller) pull(ctx context.Context, p *pull) (string, error) {
 	pause := firstPause
+	// n is the number of the current attempt. It does not grow during an outage.
 	for n := 1; ; {
 		t := p.task.Load()
 		id, err := c.attempt(ctx, t, n > 1)
@@ -129,6 +137,7 @@ func (c *Controller) pull(ctx context.Context, p *pull) (string, error) {
 		case errors.As(err, &awayError{}):
 			wait = awayPause
 			message = fmt.Sprintf("trying again in %v: %v", wait, err)
+		// The last attempt failed, or the image name is wrong, which no attempt can cure.
 		case n >= t.attempts() || errors.Is(err, errReference):
 			return "", err
 		default:
@@ -147,12 +156,14 @@ func (c *Controller) pull(ctx context.Context, p *pull) (string, error) {
 	}
 }
 
-// finish records the result of the pull in the status and in events.
+// finish records the result of the pull in the status and in events. The completion time makes the result final:
+// after it is stored, no agent pulls this version again.
 func (c *Controller) finish(ctx context.Context, p *pull, id string, err error) {
 	t := p.task.Load()
 	end := c.time()
 	took := c.config.Clock.Since(p.began).Round(time.Millisecond)
 	c.say(p, func(now *v1beta1.ImageTagStatus) {
+		// The image was present, so the pull has not begun before.
 		if now.StartTime == nil {
 			now.StartTime = end
 		}
@@ -174,6 +185,7 @@ func (c *Controller) time() *metav1.Time {
 	return &now
 }
 
+// shortened cuts a message to messageLimit, without cutting a character in two.
 func shortened(message string) string {
 	if len(message) <= messageLimit {
 		return message

@@ -13,7 +13,8 @@ import (
 // errReference means that the image name is invalid. A retry cannot help.
 var errReference = errors.New("invalid image reference")
 
-// imageReference is an image name in the forms for pulling and for comparing.
+// imageReference is an image name in the forms for pulling and for comparing. The runtime gets the name as the user
+// wrote it. Credentials and comparisons use the full name.
 type imageReference struct {
 	// asked is the name that the runtime gets: nginx:1.2, or nginx@sha256:….
 	asked string
@@ -47,7 +48,8 @@ func newReference(of imageTag) (imageReference, error) {
 	return r, nil
 }
 
-// names returns true if image is the referenced image.
+// names returns true if image is the referenced image. An image that the runtime has under other names only does not
+// count.
 func (r imageReference) names(image *runtimeapi.Image) bool {
 	known := image.GetRepoTags()
 	if r.digest {
