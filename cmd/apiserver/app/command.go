@@ -12,14 +12,18 @@ import (
 	"k8s.io/component-base/version"
 )
 
+// name is the name of the program in messages and in its help.
 const name = "kruise-apiserver"
 
-// NewCommand returns the command of the program. It runs until its context ends.
+// NewCommand returns the command of the program, with the commands for the operator of the store below it. It runs
+// until its context ends.
 func NewCommand() (*cobra.Command, error) {
 	options, err := NewOptions()
 	if err != nil {
 		return nil, err
 	}
+	// The order matters: feature gates are completed before logging is configured, because logging has gates of its
+	// own, and both before the flags are validated.
 	command := &cobra.Command{
 		Use:          name,
 		Short:        "Serve the Kruise API to kube-apiserver's aggregation layer",
