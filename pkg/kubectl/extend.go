@@ -27,7 +27,8 @@ import (
 // native are the workloads of Kubernetes that the commands accept, besides those in the table.
 var native = []string{"deployments", "daemonsets", "statefulsets"}
 
-// extend removes what the plugin does not have, and adds its own commands.
+// extend removes what the plugin does not have, and adds its own commands. The order matters in two cases: rollout
+// status is replaced before accept changes its help, and group comes last, because it looks at all commands.
 func extend(root *cobra.Command, factory cmdutil.Factory, streams genericiooptions.IOStreams) {
 	for _, name := range removed {
 		if command := child(root, name); command != nil {
@@ -52,7 +53,8 @@ func extend(root *cobra.Command, factory cmdutil.Factory, streams genericiooptio
 	group(root)
 }
 
-// accept names the kinds that subcommands accept in their help, and completes them.
+// accept names the kinds that subcommands accept in their help, and completes them. holds selects the rows of the
+// table.
 func accept(factory cmdutil.Factory, parent *cobra.Command, holds func(*workload.Kind) bool, names ...string) {
 	types := append(append([]string{}, native...), workload.ArgNames(holds)...)
 	for _, command := range commands(parent, names...) {

@@ -48,13 +48,15 @@ func Install(now clock.PassiveClock) {
 	})
 }
 
+// describer describes the workloads of one kind.
 type describer struct {
 	cluster *cluster.Cluster
 	row     *workload.Kind
 	clock   clock.PassiveClock
 }
 
-// Describe implements kubectl's ResourceDescriber.
+// Describe implements kubectl's ResourceDescriber. The workload is read by why.Read, so the answer of the command why
+// is a part of the description.
 func (d *describer) Describe(namespace, name string, settings kubectldescribe.DescriberSettings) (string, error) {
 	ctx := context.TODO() //nolint:forbidigo // kubectl's interface has no context.
 	object := &unstructured.Unstructured{}
@@ -84,7 +86,7 @@ func (d *describer) Describe(namespace, name string, settings kubectldescribe.De
 	return out.String(), nil
 }
 
-// write describes a workload without its events.
+// write describes a workload without its events. All its counts come from Progress, as in the other commands.
 func write(out io.Writer, facts *why.Facts) error {
 	w, p := facts.Workload, facts.Progress
 	selector, err := w.LabelSelector()
@@ -114,6 +116,7 @@ func write(out io.Writer, facts *why.Facts) error {
 	return pods(out, facts)
 }
 
+// conditions prints a table of the conditions. It prints nothing without any.
 func conditions(out io.Writer, w *workload.Workload) {
 	all := w.Conditions()
 	if len(all) == 0 {
@@ -127,6 +130,7 @@ func conditions(out io.Writer, w *workload.Workload) {
 	_ = table.Flush()
 }
 
+// pods prints a table of the Pods. A Pod in a state of a lifecycle hook shows that state and not its phase.
 func pods(out io.Writer, facts *why.Facts) error {
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprint(table, "Pods:\n  Name\tUpdated\tReady\tState\tNode\n  ----\t-------\t-----\t-----\t----\n")
@@ -141,6 +145,7 @@ func pods(out io.Writer, facts *why.Facts) error {
 	return table.Flush()
 }
 
+// listed returns labels or annotations in one line, sorted.
 func listed(of map[string]string) string {
 	if len(of) == 0 {
 		return "<none>"

@@ -23,11 +23,13 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
+// The texts are those that users and scripts know.
 var (
 	errNoNames = errors.New("must specify one pod name")
 	errKind    = errors.New("currently only supported CloneSet selective pods deletion")
 )
 
+// options are the flags of the command. pods are the names of the Pods to remove.
 type options struct {
 	genericiooptions.IOStreams
 	print  *genericclioptions.PrintFlags
@@ -63,6 +65,7 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	return command
 }
 
+// run checks the names, and changes the CloneSet with one patch. The controller then deletes the named Pods.
 func (o *options) run(ctx context.Context, factory cmdutil.Factory, args []string) error {
 	if len(o.pods) == 0 {
 		return errNoNames
@@ -110,7 +113,8 @@ func (o *options) run(ctx context.Context, factory cmdutil.Factory, args []strin
 	return printer.PrintObj(info.Object, o.Out)
 }
 
-// check refuses names that would lower the replicas without removing a Pod.
+// check refuses names that would lower the replicas without removing a Pod: a Pod of another owner, one that is going
+// already, or one that is named twice. The check and the patch are for the same version of the CloneSet.
 func (o *options) check(ctx context.Context, c *cluster.Cluster, set *v1beta1.CloneSet) error {
 	replicas := *replicasOf(set)
 	if int(replicas) < len(o.pods) {
@@ -134,6 +138,7 @@ func (o *options) check(ctx context.Context, c *cluster.Cluster, set *v1beta1.Cl
 	return nil
 }
 
+// replicasOf returns the replicas, or the default of the API.
 func replicasOf(set *v1beta1.CloneSet) *int32 {
 	if set.Spec.Replicas == nil {
 		return new(int32(1))

@@ -20,6 +20,7 @@ import (
 	"kruise.io/kruise/pkg/takeover"
 )
 
+// The names are those of the chart and of the image.
 const (
 	deployment = "kruise-apiserver"
 	container  = "apiserver"
@@ -39,7 +40,9 @@ type inPod struct {
 
 var _ takeover.Store = &inPod{}
 
-// Run implements takeover.Store.
+// Run implements takeover.Store. It runs the command in a Pod of kruise-apiserver by exec, with the store's flags of
+// the server. It returns the output also with an error, because a command can print a report and fail. The standard
+// error of the command becomes a part of the error.
 func (p *inPod) Run(ctx context.Context, input io.Reader, args ...string) ([]byte, error) {
 	pod, err := p.pod(ctx)
 	if err != nil {
@@ -67,7 +70,7 @@ func (p *inPod) Run(ctx context.Context, input io.Reader, args ...string) ([]byt
 // restart is how long the container may need to start again. It does so when its store is closed.
 const restart = 2 * time.Minute
 
-// pod waits for a Pod of kruise-apiserver whose container runs.
+// pod waits for a Pod of kruise-apiserver whose container runs. The error says why none was found.
 func (p *inPod) pod(ctx context.Context) (found *corev1.Pod, err error) {
 	waited := wait.PollUntilContextTimeout(ctx, time.Second, restart, true, func(ctx context.Context) (bool, error) {
 		found, err = p.running(ctx)
@@ -100,7 +103,8 @@ func (p *inPod) running(ctx context.Context) (*corev1.Pod, error) {
 	return nil, fmt.Errorf("no container of Deployment %s/%s runs: look at its Pods", p.namespace, deployment)
 }
 
-// flagsOf returns the flags of the server in the Pod that a command of the store needs too.
+// flagsOf returns the flags of the server in the Pod that a command of the store needs too. Only the form
+// --flag=value is known, which the chart writes.
 func flagsOf(pod *corev1.Pod) []string {
 	var flags []string
 	for _, each := range pod.Spec.Containers {

@@ -40,6 +40,7 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	}
 }
 
+// read reads what the tree shows. It makes one request for each claim.
 func read(ctx context.Context, c *cluster.Cluster, args []string) (*Facts, error) {
 	info, err := c.One(args)
 	if err != nil {
