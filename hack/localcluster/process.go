@@ -15,6 +15,7 @@ import (
 
 // process is a program that continues to run after this one. It has a pid file, a log file and the namespaces that it runs in.
 type process struct {
+	// name is the name in pid and log files. dir is the working directory; empty means the state folder.
 	name string
 	path string
 	args []string
@@ -25,6 +26,7 @@ type process struct {
 	reads []string
 }
 
+// pidFile and logFile return the paths for a process.
 func (c *Cluster) pidFile(name string) string { return filepath.Join(c.cfg.Dir, "run", name+".pid") }
 
 func (c *Cluster) logFile(name string) string { return filepath.Join(c.cfg.LogDir, name+".log") }
@@ -147,6 +149,8 @@ func openLog(path string) (*os.File, error) {
 	return file, nil
 }
 
+// command prepares a program whose output goes to its log file. The program outlives ctx. The caller closes the
+// returned file after the start.
 func (c *Cluster) command(ctx context.Context, p process) (*exec.Cmd, *os.File, error) {
 	for _, dir := range []string{c.cfg.Dir, c.cfg.LogDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -167,6 +171,8 @@ func (c *Cluster) command(ctx context.Context, p process) (*exec.Cmd, *os.File, 
 	return cmd, logFile, nil
 }
 
+// recordProcess writes the pid file of a process. A process that cannot be recorded is killed, because nothing could
+// stop it later.
 func (c *Cluster) recordProcess(name string, pid int, command []string, inputs string) error {
 	r, err := newRecord(pid, command)
 	r.Inputs = inputs
@@ -188,6 +194,7 @@ func (c *Cluster) terminate(ctx context.Context, name string) error {
 	return c.kill(ctx, name)
 }
 
+// kill ends a recorded process with SIGKILL and waits for its end.
 func (c *Cluster) kill(ctx context.Context, name string) error {
 	return c.signal(ctx, name, syscall.SIGKILL, time.Minute)
 }

@@ -69,7 +69,7 @@ func (c *Cluster) killInits(ctx context.Context) error {
 	return nil
 }
 
-// findInits returns the processes that were started as <init> hold <Dir> <name>.
+// findInits returns the processes that were started as <init> hold <Dir> <name>. The folder distinguishes clusters.
 func (c *Cluster) findInits() ([]int, error) {
 	all, err := processes()
 	if err != nil {

@@ -44,5 +44,6 @@ func versionOf(ctx context.Context, root, wanted string) (string, error) {
 	return "v0.0.0-dev+" + commit, nil
 }
 
-// imageTag returns the version as an image tag. Image tags cannot contain a plus sign.
+// imageTag returns the version as an image tag. Image tags cannot contain a plus sign, which separates the metadata
+// of a version.
 func imageTag(version string) string { return strings.ReplaceAll(version, "+", "-") }
