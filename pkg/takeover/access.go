@@ -29,6 +29,7 @@ func (t *Takeover) access() []named {
 	rbac := func(resource string) schema.GroupVersionResource {
 		return schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: resource}
 	}
+	// The names are those that both charts give to these objects.
 	accounts := schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 	return []named{
 		{accounts, t.Namespace, "kruise-manager"},
@@ -55,6 +56,7 @@ func (t *Takeover) of(object named) dynamic.ResourceInterface {
 func (t *Takeover) keepAccess(ctx context.Context, state *record) error {
 	for _, each := range t.access() {
 		object, err := t.of(each).Get(ctx, each.name, metav1.GetOptions{})
+		// Some releases of the old chart lack an object of the list, and a repetition finds some replaced.
 		if apierrors.IsNotFound(err) || err == nil && !isOld(object) {
 			continue
 		}

@@ -48,6 +48,7 @@ func (t *Takeover) handOver(ctx context.Context, state *record) error {
 	}
 	authority, _, _ := unstructured.NestedString(reviews.Object, "spec", "caBundle")
 	for _, group := range Groups {
+		// The preferred version has the highest rank. Each rank is above that of the take-over version.
 		for i, version := range versions {
 			if err := t.pointToUs(ctx, group, version, int64(priority+10*(len(versions)-i)), authority); err != nil {
 				return err
@@ -75,6 +76,7 @@ func (t *Takeover) pointToUs(ctx context.Context, group, version string, rank in
 			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": name}, "spec": spec,
 		}}, metav1.CreateOptions{})
 	} else if err == nil && !isOurs(current) {
+		// It is one of kube-apiserver, so it is changed in place: a deletion would leave a moment without the API.
 		var patch []byte
 		if patch, err = json.Marshal(map[string]any{
 			"metadata": map[string]any{"labels": map[string]any{automanaged: nil}}, "spec": spec,
@@ -111,6 +113,8 @@ func (t *Takeover) handBack(ctx context.Context, _ *record) error {
 	}
 	// deleted is when the APIServices were deleted for the last time.
 	deleted := t.Clock.Now()
+	// A List through kube-apiserver proves that requests reach the definitions; the discovery proves that clients
+	// find them.
 	return t.until(ctx, "kube-apiserver to serve the old API", func() (bool, error) {
 		if ok, err := t.servesOld(ctx, all); !ok {
 			return false, err
@@ -138,6 +142,8 @@ const discoveryPeriod = 5 * time.Second
 // giveBack deletes the APIService of a version if the function returns true for it. kube-apiserver creates it again.
 // A conflict means that it was replaced already.
 func (t *Takeover) giveBack(ctx context.Context, version schema.GroupVersion, applies func(*unstructured.Unstructured) bool) error {
+	// The UID as a precondition keeps it from deleting the APIService that kube-apiserver has created in the
+	// meantime.
 	client, name := t.Dynamic.Resource(apiServiceResource), version.Version+"."+version.Group
 	current, err := client.Get(ctx, name, metav1.GetOptions{})
 	if err == nil && applies(current) {

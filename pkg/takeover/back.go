@@ -30,6 +30,7 @@ func (t *Takeover) suspend(ctx context.Context, _ *record) error {
 	if _, err := t.Store.Run(ctx, nil, "close"); err != nil {
 		return err
 	}
+	// Without this wait, the export could be of a store that still changes.
 	return t.until(ctx, "kruise-apiserver to close its store", func() (bool, error) {
 		object, err := t.Dynamic.Resource(configMapResource).Namespace(t.Namespace).Get(ctx, t.StoreConfigMap, metav1.GetOptions{})
 		if err != nil {

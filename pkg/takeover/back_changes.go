@@ -49,6 +49,7 @@ func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
 	if err != nil {
 		return err
 	}
+	// The store is closed, so one export has everything.
 	now, err := t.export(ctx, all)
 	for range 5 {
 		if err == nil {
@@ -148,6 +149,7 @@ func (r *returning) definition(ctx context.Context, d definition, now []*unstruc
 			return fmt.Errorf("return %s: %w", keyOf(d, object), err)
 		}
 	}
+	// What is left was deleted since the take-over.
 	for _, gone := range olds {
 		if err := r.remove(ctx, client, gone); err != nil {
 			return err
@@ -196,6 +198,7 @@ func (r *returning) write(ctx context.Context, d definition, client dynamic.Reso
 		if old, err = r.create(ctx, client, wanted); err != nil {
 			return err
 		}
+	// The object exists on both sides. Fields that only a server sets are taken from the old object.
 	case differs(old, wanted):
 		// An earlier call created this object for a UID that only kruise-apiserver knew.
 		if old.GetUID() != now.GetUID() {
@@ -292,6 +295,7 @@ func (r *returning) reown(ctx context.Context, all []definition) error {
 	for _, d := range all {
 		resources = append(resources, d.resource(Version))
 	}
+	// The kinds of Kruise itself come last; a StatefulSet can be owned by a UnitedDeployment, for example.
 	for _, resource := range resources {
 		err := r.each(ctx, resource, func(object *unstructured.Unstructured) error {
 			owners, changed := object.GetOwnerReferences(), false

@@ -95,6 +95,7 @@ func (d *definition) list() []map[string]any {
 // served returns the versions by which clients reach the objects.
 func (d *definition) served() []string {
 	var names []string
+	// The take-over version is a part of served, if it is served.
 	for _, version := range d.list() {
 		if served, _ := version["served"].(bool); served {
 			names = append(names, version["name"].(string))
@@ -131,6 +132,7 @@ func (d *definition) close() (changed bool, err error) {
 	if before, err := d.closed(); before != nil || err != nil {
 		return false, err
 	}
+	// What is changed below is recorded in the annotation, in the same write.
 	before := original{Served: d.served()}
 	before.Conversion, _, _ = unstructured.NestedMap(d.object.Object, "spec", "conversion")
 	versions := make([]any, 0, len(d.versions)+1)
@@ -199,6 +201,7 @@ func (d *definition) open() (changed bool, err error) {
 		version["served"] = slices.Contains(before.Served, version["name"].(string))
 		versions = append(versions, version)
 	}
+	// The annotation goes last, in the same write, so a definition without it is open.
 	annotations := d.object.GetAnnotations()
 	delete(annotations, originalAnnotation)
 	d.object.SetAnnotations(annotations)

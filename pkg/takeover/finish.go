@@ -86,6 +86,7 @@ func (t *Takeover) deleteDefinitions(ctx context.Context, _ *record) error {
 			return fmt.Errorf("delete CustomResourceDefinition %s: %w", d.name(), err)
 		}
 	}
+	// kube-apiserver deletes the objects of a definition before the definition itself, which takes time.
 	waits := t.Clock.Now()
 	return t.until(ctx, "the CustomResourceDefinitions to go", func() (bool, error) {
 		left, err := t.definitions(ctx)

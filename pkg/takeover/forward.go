@@ -52,6 +52,7 @@ func (t *Takeover) check(ctx context.Context, state *record) error {
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
+	// A dry run of the import would refuse a store that holds objects already.
 	if state.Direction != "" {
 		return nil // The objects are in the store, or on their way.
 	}
@@ -157,6 +158,7 @@ func (t *Takeover) closeDefinitions(ctx context.Context, _ *record) error {
 // importFinally copies until nothing has changed since, so that no write of a slow request is missed. It compares the
 // resource versions that it has copied with those that are there after the copy.
 func (t *Takeover) importFinally(ctx context.Context, _ *record) error {
+	// A second look without a change means that no request to the old API is left.
 	for range 10 {
 		copied, err := t.copy(ctx)
 		if err != nil {
@@ -180,6 +182,7 @@ func (t *Takeover) importFinally(ctx context.Context, _ *record) error {
 // openStore completes the store with the record that the guard expects, and waits until the API answers. The record
 // is written before the store is completed, so a repetition uses the same identity.
 func (t *Takeover) openStore(ctx context.Context, state *record) error {
+	// The record must be the same in every repetition: the guard compares it with the ConfigMap.
 	if state.Identity == "" {
 		var err error
 		if state.Identity, state.Generation, err = t.expected(ctx); err != nil {
@@ -211,6 +214,7 @@ func (t *Takeover) openStore(ctx context.Context, state *record) error {
 			return err
 		}
 	}
+	// This is the interruption that clients have seen.
 	if state.Closed != nil {
 		t.say("  the API was closed for %s", t.Clock.Since(*state.Closed).Round(100*time.Millisecond))
 	}

@@ -101,6 +101,7 @@ func (t *Takeover) stopOld(ctx context.Context, state *record) error {
 	if err := t.keepAccess(ctx, state); err != nil {
 		return err
 	}
+	// The manager ends before the node agents.
 	for _, name := range []string{managerName, agentName} {
 		resource := oldWorkloads()[name]
 		object, err := t.Dynamic.Resource(resource).Namespace(t.Namespace).Get(ctx, name, metav1.GetOptions{})
@@ -151,6 +152,7 @@ func (t *Takeover) stop(ctx context.Context, deployment *unstructured.Unstructur
 	if err != nil {
 		return fmt.Errorf("scale Deployment %s/%s to 0: %w", t.Namespace, deployment.GetName(), err)
 	}
+	// The Pods are found by the selector, so those that an earlier revision started count too.
 	selected, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "selector", "matchLabels")
 	options := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selected).String()}
 	return t.until(ctx, "the manager to stop", func() (bool, error) {
@@ -191,6 +193,7 @@ func (t *Takeover) stopOurs(ctx context.Context, _ *record) error {
 // startOld deletes our manager and node agents, and creates again what was deleted. The permissions come before the
 // old manager starts.
 func (t *Takeover) startOld(ctx context.Context, state *record) error {
+	// Ours go first, because the old ones have the same names.
 	for name, resource := range oldWorkloads() {
 		if err := t.deleteOurs(ctx, named{resource, t.Namespace, name}); err != nil {
 			return err
@@ -223,6 +226,7 @@ func (t *Takeover) restore(ctx context.Context, kept *unstructured.Unstructured)
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
+	// An uninstallation of our chart must not delete it.
 	annotations[helmPolicy] = "keep"
 	kept.SetAnnotations(annotations)
 	if _, err := t.of(object).Create(ctx, kept, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {

@@ -117,6 +117,7 @@ func (t *Takeover) importAll(ctx context.Context, all []definition, args ...stri
 		err  error
 	}
 	sends := make(chan sending, 1)
+	// The reader of the pipe is the import. It reads while the objects are listed.
 	go func() {
 		seen, err := t.send(ctx, all, writer)
 		// An error of the sender must reach the store as a broken stream, and never as its end.
@@ -126,11 +127,13 @@ func (t *Takeover) importAll(ctx context.Context, all []definition, args ...stri
 	out, err := t.Store.Run(ctx, reader, append([]string{"import", "-"}, args...)...)
 	// If the command ended early, the sender must not wait for a reader.
 	_ = reader.CloseWithError(io.ErrClosedPipe)
+	// The sender has ended, so seen is complete.
 	result := <-sends
 	if result.err != nil && err == nil {
 		err = result.err
 	}
 	printed := &report{}
+	// A command that failed early prints no report; its own error is the better one then.
 	if decoded := json.Unmarshal(out, printed); decoded != nil {
 		if err == nil {
 			err = fmt.Errorf("read the report of the import %q: %w", out, decoded)

@@ -81,6 +81,7 @@ func (t *Takeover) writeRecord(ctx context.Context, state *record) error {
 	if err := unstructured.SetNestedField(object.Object, string(text), "data", recordKey); err != nil {
 		return err
 	}
+	// The first write creates the ConfigMap, so only one of two processes that start together goes on.
 	if state.object == nil {
 		object, err = client.Create(ctx, object, metav1.CreateOptions{})
 	} else {

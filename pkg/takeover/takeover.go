@@ -89,6 +89,7 @@ func (t *Takeover) Forward(ctx context.Context) error {
 	if state.Direction == backward {
 		return errors.New("a return to the CustomResourceDefinitions is in progress: complete it first")
 	}
+	// After the first step, some checks would fail: the manager is gone, and the store has objects.
 	if state.Direction == "" {
 		if err := t.check(ctx, state); err != nil {
 			return err
@@ -180,6 +181,7 @@ func (t *Takeover) run(ctx context.Context, state *record, direction string, ste
 			begin = i + 1
 		}
 	}
+	// The record is written after the step, so a step must be harmless when it is repeated.
 	for i, each := range steps[begin:] {
 		t.say("[%d/%d] %s", begin+i+1, len(steps), each.does)
 		if err := each.do(ctx, state); err != nil {

@@ -58,6 +58,7 @@ func (e *edit) differ(path string, from, to any) {
 			e.differInMap(path, before, after)
 			return
 		}
+	// A list that did not only grow is replaced as a whole by the operation at the end.
 	case []any:
 		if after, ok := to.([]any); ok && grown(before, after) {
 			for i := range before {

@@ -57,6 +57,7 @@ func (b *budget) mutate(ctx context.Context, e *edit, _ admission.Attributes) er
 	if err != nil {
 		return err
 	}
+	// Earlier and later releases use different keys, so both are written.
 	for _, key := range []string{pub.RelatedPubKey, pub.RelatedPubKeyNew} {
 		if name == "" {
 			e.unannotate(key)
@@ -138,6 +139,7 @@ func (b *budget) workloads(ctx context.Context, pod *corev1.Pod) ([]disruption.W
 	if err != nil {
 		return nil, err
 	}
+	// Another object has the name. The real owner is gone, and has no controller any more.
 	if object != nil && object.GetUID() != ref.UID {
 		return workloads, nil
 	}

@@ -82,7 +82,9 @@ func (in *injection) build() error {
 // wins: the container's own mounts and variables come first, then what it shares or copies from the Pod, because
 // addEnv and share never replace anything.
 func (in *injection) add(set *v1beta1.SidecarSet, from *v1beta1.SidecarContainer, to list) error {
+	// The SidecarSet is an object of the cache and must not change.
 	built := from.Container.DeepCopy()
+	// Computed resources replace those of the container.
 	if from.ResourcesPolicy != nil {
 		resources, err := in.resources(from.ResourcesPolicy)
 		if err != nil {
@@ -248,6 +250,7 @@ func (in *injection) record(e *edit, now metav1.Time) error {
 		}
 		e.annotate(key, text)
 	}
+	// The list of names replaces the one of an earlier call, which has the same SidecarSets.
 	names := make([]string, 0, len(in.used))
 	for _, set := range in.used {
 		names = append(names, set.Name)

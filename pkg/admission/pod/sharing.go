@@ -148,6 +148,7 @@ func (in *injection) resources(policy *v1beta1.ResourcesPolicy) (corev1.Resource
 	if len(targets) == 0 {
 		return none, fmt.Errorf("no container of the Pod has a name that matches %q", pattern)
 	}
+	// Limits and requests are computed separately, each from its own list of the targets.
 	sum := policy.TargetContainersMode == v1beta1.TargetContainersModeSum
 	limits, err := compute(policy.ResourcesExpr.Limits, func(name corev1.ResourceName) (resource.Quantity, bool) {
 		return total(targets, name, sum, true)

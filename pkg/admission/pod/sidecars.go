@@ -53,6 +53,8 @@ func (s *sidecars) mutate(ctx context.Context, e *edit, attributes admission.Att
 	if !podstate.Active(e.pod) {
 		return nil
 	}
+	// The index finds candidates by labels. The labels of the namespace are read only if a candidate has a selector
+	// for them.
 	matching, err := sidecar.Matching(s.sets, e.pod.Namespace, e.pod.Labels, func() (labels.Set, bool, error) {
 		return s.namespaceLabels(ctx, e.pod.Namespace)
 	})

@@ -158,6 +158,7 @@ func (s *spreads) choose(ctx context.Context, found *v1beta1.WorkloadSpread, pod
 	chosen *v1beta1.WorkloadSpreadSubset, matched spread.Matched, err error,
 ) {
 	matched.Name = found.Name
+	// Every Pod fits, so nothing has to be stored.
 	if subsets := found.Spec.Subsets; len(subsets) == 1 && subsets[0].MaxReplicas == nil {
 		matched.Subset = subsets[0].Name
 		return &subsets[0], matched, nil

@@ -36,6 +36,7 @@ func (p *topology) mutate(_ context.Context, e *edit, _ admission.Attributes) er
 			continue
 		}
 		required, preferred := podtopology.Required(&state.Spec, &record), podtopology.Preferred(&state.Spec, &record)
+		// None of the keys has a recorded label.
 		if len(required)+len(preferred) == 0 {
 			return nil
 		}

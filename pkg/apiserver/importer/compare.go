@@ -71,6 +71,7 @@ func (c *comparison) values(path string, before, after any) {
 			return
 		}
 	}
+	// Quantities are read in their shortest form, which is no change.
 	if sameQuantity(before, after) {
 		return
 	}

@@ -88,6 +88,7 @@ func (c *Converter) Convert(ctx context.Context, data []byte) (Object, error) {
 	if problems := identity(name, kind.Describe().ClusterScoped, content); len(problems) > 0 {
 		return Object{}, &Refusal{Name: name, Problems: problems}
 	}
+	// An object that cannot be decoded is a mistake in the object and not a failure of the import.
 	hub, err := c.decode(data, kind)
 	if err != nil {
 		return Object{}, &Refusal{Name: name, Problems: field.ErrorList{field.Invalid(field.NewPath(""), field.OmitValueType{}, err.Error())}}

@@ -69,6 +69,7 @@ func (r *Report) add(object *Object, kind schema.GroupResource) {
 	seen := map[string]bool{}
 	for _, change := range object.Changes {
 		path := indexes.ReplaceAllString(change.Path, "[]")
+		// Losses and other changes at one path are different lines of the report.
 		lost := change.Lost()
 		if key := fmt.Sprint(path, lost); seen[key] {
 			continue

@@ -74,6 +74,7 @@ func (r *reading) line(ctx context.Context, line []byte) (bool, error) {
 	}
 	r.lines++
 	object, err := r.converter.Convert(ctx, line)
+	// The other objects are still read, so that the report names all refusals.
 	if refusal, refused := errors.AsType[*Refusal](err); refused {
 		r.report.refuse(refusal)
 		return false, nil

@@ -77,12 +77,14 @@ func copyTo(ctx context.Context, from, to *Store, move, raise bool) (Copied, err
 	if move && isCopy(target.Record, record) {
 		return Copied{Record: *target.Record, Before: true, Revision: target.Revision}, nil
 	}
+	// An interrupted copy starts again from an empty prefix.
 	if err := to.clear(ctx, target.Record); err != nil {
 		return Copied{}, fmt.Errorf("target: %w", err)
 	}
 	if err := to.mark(ctx, marker{record.Identity, record.Generation}); err != nil {
 		return Copied{}, fmt.Errorf("target: %w", err)
 	}
+	// All pages are of one revision, which unchanged compares with.
 	c := &copying{from: from, to: to}
 	revision, err := from.each(ctx, func(page []*mvccpb.KeyValue) error { return c.write(ctx, page) })
 	if err != nil {
@@ -149,6 +151,7 @@ func (s *Store) clear(ctx context.Context, record *guard.Record) error {
 		return fmt.Errorf("the prefix %s holds another store with identity %s at generation %d: choose an empty prefix",
 			s.Prefix, record.Identity, record.Generation)
 	}
+	// The marker is the proof that the objects are what a copy has left.
 	marked, err := s.Client.Get(ctx, s.root()+markerName)
 	if err != nil {
 		return err
@@ -161,6 +164,7 @@ func (s *Store) clear(ctx context.Context, record *guard.Record) error {
 	if len(marked.Kvs) == 0 && holds {
 		return fmt.Errorf("the prefix %s holds objects: choose an empty prefix", s.Prefix)
 	}
+	// Only keys of this installation are removed.
 	for _, group := range s.Groups {
 		if _, err := s.Client.Delete(ctx, s.root()+group+"/", clientv3.WithPrefix()); err != nil {
 			return fmt.Errorf("remove what an incomplete copy has left: %w", err)
@@ -274,6 +278,7 @@ func (s *Store) complete(ctx context.Context, record guard.Record) (int64, error
 	if err != nil {
 		return 0, err
 	}
+	// Without the marker, another process has cleared the prefix or completed the copy.
 	done, err := s.Client.Txn(ctx).
 		If(clientv3.Compare(clientv3.CreateRevision(s.root()+markerName), "!=", 0)).
 		Then(clientv3.OpPut(s.record().Key(), string(value)), clientv3.OpDelete(s.root()+markerName)).Commit()

@@ -62,6 +62,7 @@ func (s *Store) resourceOf(key string) (schema.GroupResource, error) {
 func (s *Store) encrypt(ctx context.Context, kv *mvccpb.KeyValue, transformer value.Transformer) (rewritten bool, err error) {
 	key := string(kv.Key)
 	for {
+		// stale is true if the value was not written by the first provider.
 		plain, stale, err := transformer.TransformFromStorage(ctx, kv.Value, value.DefaultContext(key))
 		if err != nil || !stale {
 			return false, err

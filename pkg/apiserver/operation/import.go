@@ -55,6 +55,7 @@ func (i *Importer) Import(ctx context.Context, entries []Entry) (Imported, error
 	var written atomic.Int64
 	writing, group := errgroup.WithContext(ctx)
 	writing.SetLimit(writers)
+	// The map is read here and not in the goroutines, so it needs no lock.
 	for _, entry := range entries {
 		key := i.Store.root() + entry.Key
 		before := stored[key]
@@ -130,6 +131,7 @@ func (i *Importer) Begin(ctx context.Context) error {
 		if reading.Record != nil {
 			record = *reading.Record
 		}
+		// Generation and identity stay, so a server that has the store open sees the change of this field only.
 		record.Candidate, record.Incomplete = false, true
 		if _, err = i.Store.record().Write(ctx, record, reading.Version); !errors.Is(err, guard.ErrChanged) {
 			return err // A server has written the record at the same time otherwise.

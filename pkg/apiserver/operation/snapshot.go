@@ -89,6 +89,8 @@ func Defragment(ctx context.Context, client *clientv3.Client, report func(Defrag
 	if err != nil {
 		return false, fmt.Errorf("list the alarms: %w", err)
 	}
+	// The alarm is raised by the size of the file, which a defragmentation makes smaller only after old revisions are
+	// dropped.
 	full := slices.ContainsFunc(alarms.Alarms, func(alarm *pb.AlarmMember) bool { return alarm.GetAlarm() == pb.AlarmType_NOSPACE })
 	if full {
 		_, err := client.Compact(ctx, alarms.Header.GetRevision(), clientv3.WithCompactPhysical())

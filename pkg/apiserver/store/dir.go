@@ -21,7 +21,8 @@ const (
 	lockReminder = 10 * time.Second
 )
 
-// prepareDir creates the directory with access for its owner only. It returns the absolute path. It checks the length of the socket's path before it creates anything.
+// prepareDir creates the directory with access for its owner only. It returns the absolute path. It checks the length
+// of the socket's path before it creates anything.
 func prepareDir(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

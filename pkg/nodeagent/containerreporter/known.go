@@ -65,6 +65,7 @@ func trim(obj any) (any, error) {
 	if report, err := containerreport.Read(pod); err == nil {
 		r.report = report
 	}
+	// The address is kept only if some container reads metadata and may be restarted.
 	reads := false
 	r.containers = make([]instance, 0, len(pod.Spec.Containers))
 	for i := range pod.Spec.Containers {

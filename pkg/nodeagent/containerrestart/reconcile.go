@@ -100,6 +100,7 @@ func (c *Controller) proceed(ctx context.Context, pod types.NamespacedName, r *r
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// The decision is made from the request and the runtime alone.
 	states, again := statesOf(r, instances, now)
 	step := next(r, states, instances)
 	switch {

@@ -46,6 +46,7 @@ func LoadPlugins(file, binDir string, clock clock.PassiveClock) (*Plugins, error
 		return &Plugins{}, fmt.Errorf("read credential provider plugins from %s: found kind %q of %q; use kind %s of %s",
 			file, config.Kind, config.APIVersion, configKind, configVersions[0])
 	}
+	// From here on, an error concerns one plugin only.
 	plugins := &Plugins{}
 	names := sets.New[string]()
 	var errs []error

@@ -103,6 +103,7 @@ func (p *plugin) ask(ctx context.Context, image string, target pattern) (map[str
 	if err != nil {
 		return nil, err
 	}
+	// The answer may say itself how long it is valid.
 	keep := p.keep
 	if response.CacheDuration != nil {
 		keep = response.CacheDuration.Duration
@@ -114,6 +115,7 @@ func (p *plugin) ask(ctx context.Context, image string, target pattern) (map[str
 	if !known {
 		return nil, fmt.Errorf("the response has cacheKeyType %q; supported are Image, Registry and Global", response.CacheKeyType)
 	}
+	// A duration of zero means that the answer must not be cached.
 	if keep > 0 {
 		p.known[cacheKey(response.CacheKeyType, of)] = answer{auth: response.Auth, until: p.clock.Now().Add(keep)}
 	}

@@ -96,6 +96,7 @@ func ended(ctx context.Context, err error) error {
 func (c *Controller) credentials(
 	ctx context.Context, t *task, ref imageReference, fresh bool,
 ) (found []credentials.Credential, problems []string, err error) {
+	// Secrets come before plugins, and both are sorted by how well they match the image.
 	var keyring credentials.Keyring
 	held, problems, err := c.secrets.get(ctx, t.secrets, fresh)
 	if err != nil {
@@ -134,6 +135,7 @@ func (c *Controller) offer(ctx context.Context, t *task, ref imageReference, off
 		if !slices.ContainsFunc(failures, func(other error) bool { return other.Error() == err.Error() }) {
 			failures = append(failures, err)
 		}
+		// The time is over, so the other credentials cannot be tried.
 		if ctx.Err() != nil {
 			break
 		}

@@ -81,6 +81,7 @@ type Controller struct {
 // because the queue has one key.
 func New(config Config) (*Controller, error) {
 	resync := leastResync + rand.N(leastResync) //nolint:gosec // Spreading load needs no secret.
+	// The API server authorizes the agent only with this selector.
 	own := fields.OneTermEqualSelector(metav1.ObjectNameField, config.Node).String()
 	source := cluster.ListerWatcher(config.Client, config.Client.NodeImages(), func(o *metav1.ListOptions) { o.FieldSelector = own })
 	c := &Controller{
@@ -106,6 +107,7 @@ func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 // Run runs the controller until ctx ends, and then cancels the running pulls. The next agent starts those pulls again.
 func (c *Controller) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
+	// The pulls and the informer end with the context.
 	defer c.running.Wait()
 	defer cancel()
 	c.running.Go(func() { c.informer.RunWithContext(ctx) })

@@ -53,6 +53,7 @@ func (c *Controller) begin(ctx context.Context, node *v1beta1.NodeImage, t *task
 	p.task.Store(t)
 	p.now = v1beta1.ImageTagStatus{Tag: t.tag, Version: t.version, Phase: v1beta1.ImagePhaseWaiting}
 	var since *metav1.Time
+	// An agent before this one had begun the pull. Its start time counts for the deadline.
 	if before := reportOf(node, t.image, t.tag); before != nil && before.Version == t.version && before.Phase == v1beta1.ImagePhasePulling {
 		since = before.StartTime
 		p.now.Phase, p.now.StartTime = v1beta1.ImagePhasePulling, since.DeepCopy()
@@ -111,6 +112,7 @@ func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) 
 		since = c.time()
 	}
 	c.say(p, func(now *v1beta1.ImageTagStatus) { now.Phase, now.StartTime = v1beta1.ImagePhasePulling, since })
+	// The rest of the deadline can be negative after a long outage of the agent. The pull then fails at once.
 	if deadline := p.task.Load().deadline; deadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, since.Add(deadline).Sub(c.config.Clock.Now()), errDeadline)
@@ -134,6 +136,7 @@ func (c *Controller) pull(ctx context.Context, p *pull) (string, error) {
 			return "", context.Cause(ctx)
 		case err == nil:
 			return id, nil
+		// The attempt did not happen, so n stays.
 		case errors.As(err, &awayError{}):
 			wait = awayPause
 			message = fmt.Sprintf("trying again in %v: %v", wait, err)

@@ -50,6 +50,7 @@ func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (rec
 	}
 	c.uid = node.UID
 	tasks := unfinished(node)
+	// Pulls that are no longer wanted end before new ones begin, so they free their slots.
 	c.keepOnly(tasks)
 	for tag, t := range tasks {
 		// The pull goes on with the new limits and Secrets from its next attempt on.
@@ -59,6 +60,7 @@ func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (rec
 		}
 		c.pulls[tag], c.began = c.begin(ctx, node, t), c.config.Clock.Now()
 	}
+	// A present image is then reported by one write instead of two.
 	if wait := settle - c.config.Clock.Since(c.began); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}

@@ -47,6 +47,7 @@ func newTask(image string, spec *v1beta1.ImageSpec, tag *v1beta1.ImageTagSpec) *
 		imageTag: imageTag{image, tag.Tag}, version: tag.Version, always: tag.ImagePullPolicy == v1beta1.PullAlways,
 		timeout: defaultTimeout, retries: defaultRetries, owners: tag.OwnerReferences, secrets: spec.PullSecrets, sandbox: spec.SandboxConfig,
 	}
+	// Values of zero or less mean the default, except for the number of retries, which may be zero.
 	policy := cmp.Or(tag.PullPolicy, &v1beta1.ImageTagPullPolicy{})
 	if seconds := ptr.Deref(policy.TimeoutSeconds, 0); seconds > 0 {
 		t.timeout = time.Duration(seconds) * time.Second

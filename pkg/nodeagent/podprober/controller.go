@@ -143,6 +143,7 @@ func (c *Controller) sync(ctx context.Context, _ types.NamespacedName) (reconcil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// The status is read before the first write of this agent, so it is that of the agent before it.
 	published := publishedIn(&node.Status)
 	now := c.config.Clock.Now()
 	wanted := map[probeKey]bool{}

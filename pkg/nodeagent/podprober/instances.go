@@ -65,6 +65,7 @@ func (i *instances) forget() {
 
 // list lists the containers of the Pod. The Pod is in one of the runtimes: the entry of a probe does not say which.
 func (i *instances) list(ctx context.Context, c clock.PassiveClock, runtimes []Runtime, pod podKey) error {
+	// A Pod does not change its runtime.
 	if i.runtime != nil {
 		runtimes = []Runtime{i.runtime}
 	}

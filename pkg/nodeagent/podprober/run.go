@@ -50,6 +50,7 @@ func (c *Controller) run(ctx context.Context, p *probe) (sooner time.Time) {
 	case found.state != runtimeapi.ContainerState_CONTAINER_RUNNING:
 		return time.Time{}
 	}
+	// The delay counts from the start of this instance, so it applies again after a restart.
 	if ready := found.startedAt.Add(seconds(spec.InitialDelaySeconds)); now.Before(ready) {
 		return ready
 	}
@@ -93,6 +94,7 @@ func (c *Controller) record(p *probe, version int, instance string, outcome hand
 	before := p.result
 	p.result.seen(instance)
 	changed := p.result.add(&p.spec, outcome.Outcome, outcome.Output, c.config.Clock.Now())
+	// The message of the event is the output of the probe, which the owner of the Pod controls.
 	if changed {
 		reason := ReasonSucceeded
 		if p.result.state == v1alpha1.ProbeFailed {

@@ -120,6 +120,8 @@ func (s *schedule) startDue(ctx context.Context) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
+	// A due probe always goes through the list of its Pod, so probes of one Pod start in the order in which they are
+	// due.
 	for len(s.due) > 0 && !s.due[0].due.After(now) {
 		p, _ := heap.Pop(&s.due).(*probe)
 		p.pod.waiting = append(p.pod.waiting, p)
@@ -184,6 +186,7 @@ func (s *schedule) finish(ctx context.Context, p *probe, sooner time.Time) {
 		s.at(p, next)
 	}
 	s.start(ctx, pod)
+	// The Pods take turns: each gets a place once before one gets a second.
 	for len(s.starved) > 0 && s.shared < shared {
 		next := s.starved[0]
 		s.starved = s.starved[1:]

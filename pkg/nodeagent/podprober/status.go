@@ -74,6 +74,7 @@ func (c *Controller) report(ctx context.Context, _ types.NamespacedName) (reconc
 		c.wroteAt = now
 	}
 	wait := c.refresh - now.Sub(c.wroteAt)
+	// Each kind of difference has its own pace. wait is how long the write has to wait.
 	switch differ(&node.Status, status) {
 	case same:
 		if len(status.PodProbeStatuses) == 0 {

@@ -21,6 +21,7 @@ import (
 // because users may create the WorkloadSpread first. A patch that the stored object has, in any subset, is not tried
 // again: the workload may have changed since then. The template is read at most once.
 func (p *Plugin) checkPatches(ctx context.Context, spread, old *apps.WorkloadSpread) (field.ErrorList, error) {
+	// Patches are compared by their text. A patch that moved to another subset counts as known.
 	known := map[string]bool{}
 	if old != nil {
 		for i := range old.Spec.Subsets {

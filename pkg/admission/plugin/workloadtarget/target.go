@@ -115,11 +115,13 @@ func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.Grou
 		Workloads []struct{ Group, Kind string } `json:"workloads"`
 	}
 	place := fmt.Sprintf("ConfigMap %s/%s, key %s", p.Namespace, pub.ConfigurationName, holder.allowed)
+	// A list that cannot be read is reported only for a kind that is not supported by default.
 	if text != "" {
 		if err := json.Unmarshal([]byte(text), &allowed); err != nil {
 			return field.Invalid(path, kind.String(), fmt.Sprintf("the list of allowed kinds cannot be read (%s): %v", place, err)), nil
 		}
 	}
+	// The message lists what is allowed now, so the user need not look it up.
 	supported := make([]string, 0, len(holder.workloads)+len(allowed.Workloads))
 	for _, workload := range holder.workloads {
 		supported = append(supported, workload.String())
