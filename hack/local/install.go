@@ -40,6 +40,7 @@ func deploy(ctx context.Context, l *local, _ []string) error {
 	if err != nil {
 		return err
 	}
+	// The tools are those of the local cluster, so the machine needs none of its own.
 	if err := l.cluster.BuildBinaries(ctx, "kubectl", "helm"); err != nil {
 		return err
 	}

@@ -82,6 +82,7 @@ func (c *Cluster) Down(ctx context.Context) error {
 	if err := c.stopAll(ctx); err != nil {
 		return err
 	}
+	// The logs of the main cluster are elsewhere and stay.
 	for _, path := range []string{c.cfg.Kubeconfig, c.cfg.Dir} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("remove state: %w", err)
@@ -153,6 +154,7 @@ func (c *Cluster) renderAll() error {
 // startAll starts etcd and kube-apiserver, and at the same time imports the images into the nodes. Then it starts the
 // components that need both. Objects of addons are applied in between, because their processes read them.
 func (c *Cluster) startAll(ctx context.Context) error {
+	// The two do not depend on each other.
 	first, firstCtx := errgroup.WithContext(ctx)
 	first.Go(func() error { return c.startEach(firstCtx, c.etcd(), c.apiServer()) })
 	for i := 1; i <= c.cfg.Nodes; i++ {

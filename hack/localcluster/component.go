@@ -113,6 +113,7 @@ func (c *Cluster) ensureComponent(ctx context.Context, component component) (sta
 	if component.ready == nil {
 		return started, nil
 	}
+	// A component that ended is not waited for.
 	err = await(ctx, startPatience, func(ctx context.Context) error {
 		if r, err := readRecord(c.pidFile(component.name)); err == nil && !r.alive() {
 			return fmt.Errorf("%w: see %s", errEnded, c.logFile(component.name))

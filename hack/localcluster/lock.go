@@ -30,7 +30,7 @@ func (c *Cluster) lockPath() string { return c.cfg.Dir + ".lock" }
 // lockFile locks a file that the holder of the lock may remove. A waiting caller then has locked a deleted file, so it tries again. It
 // gives up when ctx ends.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
-	// A file is replaced only when a cluster ends, so so many attempts mean another problem.
+	// A file is replaced only when a cluster ends. More attempts than this mean another problem.
 	const attempts = 10000
 	for attempt := 1; ; attempt++ {
 		file, err := openLock(ctx, path)

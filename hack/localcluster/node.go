@@ -80,6 +80,7 @@ func (c *Cluster) nodeReady(ctx context.Context, i int) error {
 	if err != nil {
 		return fmt.Errorf("get node lease: %w", err)
 	}
+	// The pid file is written right after the start of the kubelet, so its time stands for the start.
 	pidFile, err := os.Stat(c.pidFile(KubeletComponent(i)))
 	if err != nil {
 		return fmt.Errorf("find the start of the kubelet: %w", err)
@@ -186,6 +187,7 @@ func (c *Cluster) ensureNodeInit(ctx context.Context, i int) error {
 	if err := c.kill(ctx, name); err != nil {
 		return err
 	}
+	// The kubelet does not start without the group.
 	if err := c.createCgroup(c.cgroup() + "/" + name); err != nil {
 		return err
 	}

@@ -149,6 +149,7 @@ func (p pki) issue(id identity) error {
 		return err
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
+	// Components use one certificate for both roles.
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
 	for _, name := range id.names {
 		if ip := net.ParseIP(name); ip != nil {

@@ -105,6 +105,7 @@ func (c *Cluster) installPackages(ctx context.Context, missing []string) error {
 	if _, err := run(ctx, 0, fromNowhere, "sh", "-c", script); err != nil {
 		return fmt.Errorf("install the Debian packages %s: %w; %s", names, err, alternative)
 	}
+	// The check after the installation finds packages that do not contain what they should.
 	installed := slices.DeleteFunc(hostTools(), func(tool hostTool) bool { return !slices.Contains(missing, tool.pkg) })
 	if still := missingPackages(installed, present); len(still) > 0 {
 		return fmt.Errorf("installed the Debian packages %s, but programs of %s are not on PATH; %s",

@@ -46,6 +46,7 @@ func (c *Cluster) ensure(ctx context.Context, init int, p process) (bool, error)
 	if err != nil {
 		return false, err
 	}
+	// A changed argument, file or program version needs a restart.
 	if r.alive() {
 		if r.sameArgs(command) && r.Inputs == inputs {
 			return false, nil
@@ -62,6 +63,7 @@ func (c *Cluster) start(ctx context.Context, init int, p process, inputs string)
 	if err := killOrphans(ctx, init, p.path); err != nil {
 		return err
 	}
+	// The init program starts it as a child of process 1 of the namespaces, so it outlives this program.
 	spawn := p
 	spawn.path, spawn.args = c.initPath(), append([]string{"spawn", p.path}, p.args...)
 	cmd, logFile, err := c.command(ctx, spawn)

@@ -66,8 +66,10 @@ func (c *Cluster) ensureSandbox(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	// Without state, any free network will do.
 	fresh := err != nil
 	c.net = s.Network
+	// The init process is recorded only when the network is complete.
 	if s.Init.alive() {
 		return nil
 	}
@@ -167,6 +169,7 @@ func (c *Cluster) claimNetwork(ctx context.Context, init int, fresh bool) error 
 		}
 		return nil
 	}
+	// Networks that the host uses itself would hide those of the cluster.
 	used, err := net.InterfaceAddrs()
 	if err != nil {
 		return fmt.Errorf("read the host's addresses: %w", err)

@@ -17,6 +17,7 @@ import (
 // freed its cgroups. A graceful stop is not necessary: etcd syncs its log to disk before it answers, and the other
 // components have no state.
 func (c *Cluster) stopAll(ctx context.Context) error {
+	// Without state, there can still be processes and control groups of a start that was interrupted.
 	s, err := c.readState()
 	if err == nil {
 		c.net = s.Network

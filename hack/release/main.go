@@ -89,6 +89,7 @@ func programs(ctx context.Context, root, dir, version, arch string) error {
 		return err
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // Nobody reads it again.
+	// A folder for each architecture, because the archives have the same names.
 	builder := images.Builder{ModuleRoot: root, Dir: work, Arch: arch, Version: version}
 	for _, system := range systems() {
 		if err := plugin(ctx, builder, root, dir, version, system); err != nil {

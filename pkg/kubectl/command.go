@@ -21,8 +21,7 @@ const (
 	// program is the name of the program, and invocation is how users call it.
 	program    = "kubectl-kruise"
 	invocation = "kubectl kruise"
-	// completer is the name under which kubectl calls a plugin to complete an argument. The file with this name is a
-	// link to the program.
+	// completer is the name under which kubectl calls a plugin to complete an argument.
 	completer = "kubectl_complete-kruise"
 )
 

@@ -46,6 +46,7 @@ func extend(root *cobra.Command, factory cmdutil.Factory, streams genericiooptio
 	rollouts := child(root, "rollout")
 	replace(rollouts, rollout.NewStatus(factory, streams))
 	rollouts.AddCommand(live.NewWatch(factory, streams), live.NewList(factory, streams), rollout.NewApprove(factory, streams))
+	// Which kinds a command accepts follows from the fields that their rows have.
 	accept(factory, rollouts, (*workload.Kind).RollsOut, "status", "history", "undo", "restart", "pause", "resume")
 	accept(factory, child(root, "set"), func(k *workload.Kind) bool { return k.Template != workload.Path{} }, "env", "resources")
 	accept(factory, child(root, "set"), func(*workload.Kind) bool { return true }, "image")

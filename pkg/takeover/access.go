@@ -56,7 +56,7 @@ func (t *Takeover) of(object named) dynamic.ResourceInterface {
 func (t *Takeover) keepAccess(ctx context.Context, state *record) error {
 	for _, each := range t.access() {
 		object, err := t.of(each).Get(ctx, each.name, metav1.GetOptions{})
-		// Some releases of the old chart lack an object of the list, and a repetition finds some replaced.
+		// A missing object is not restored later, and a repetition finds some replaced.
 		if apierrors.IsNotFound(err) || err == nil && !isOld(object) {
 			continue
 		}

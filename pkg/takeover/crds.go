@@ -201,7 +201,7 @@ func (d *definition) open() (changed bool, err error) {
 		version["served"] = slices.Contains(before.Served, version["name"].(string))
 		versions = append(versions, version)
 	}
-	// The annotation goes last, in the same write, so a definition without it is open.
+	// The annotation is removed in the same write, so a definition without it is open.
 	annotations := d.object.GetAnnotations()
 	delete(annotations, originalAnnotation)
 	d.object.SetAnnotations(annotations)

@@ -52,7 +52,6 @@ func (t *Takeover) check(ctx context.Context, state *record) error {
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
-	// A dry run of the import would refuse a store that holds objects already.
 	if state.Direction != "" {
 		return nil // The objects are in the store, or on their way.
 	}

@@ -101,7 +101,6 @@ func (t *Takeover) stopOld(ctx context.Context, state *record) error {
 	if err := t.keepAccess(ctx, state); err != nil {
 		return err
 	}
-	// The manager ends before the node agents.
 	for _, name := range []string{managerName, agentName} {
 		resource := oldWorkloads()[name]
 		object, err := t.Dynamic.Resource(resource).Namespace(t.Namespace).Get(ctx, name, metav1.GetOptions{})

@@ -22,8 +22,6 @@ func NewCommand() (*cobra.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The order matters: feature gates are completed before logging is configured, because logging has gates of its
-	// own, and both before the flags are validated.
 	command := &cobra.Command{
 		Use:          name,
 		Short:        "Serve the Kruise API to kube-apiserver's aggregation layer",
@@ -31,6 +29,7 @@ func NewCommand() (*cobra.Command, error) {
 		SilenceUsage: true,
 		Version:      version.Get().String(),
 		RunE: func(command *cobra.Command, _ []string) error {
+			// The feature gates are set first, because logging has gates of its own.
 			if err := options.Complete(); err != nil {
 				return err
 			}

@@ -89,6 +89,7 @@ func (i *importing) run(ctx context.Context, file io.Reader) (*importReport, err
 	if err != nil {
 		return nil, err
 	}
+	// All objects are in memory before the store is opened, so a stream that was cut off changes nothing.
 	objects, checked, err := converter.ReadAll(ctx, file)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ func newStoreCommand() *cobra.Command {
 	command.AddCommand(newSnapshotCommand(), newRestoreCommand(), newCopyCommand(), newEncryptCommand(), newDefragmentCommand(),
 		newBeginImportCommand(), newImportCommand(), newCompleteImportCommand(), newDiscardImportCommand(), newCloseCommand(), newExportCommand())
 	// The server's help lists the flags of the server.
+	// Each command shows its own flags instead.
 	for _, each := range append(command.Commands(), command) {
 		cliflag.SetUsageAndHelpFunc(each, cliflag.NamedFlagSets{}, 0)
 		each.SetUsageFunc(func(c *cobra.Command) error { return usage(c, c.OutOrStderr()) })
@@ -240,6 +241,7 @@ func (l *location) fillEmbedded(ctx context.Context, source *operation.Store, mo
 	if err != nil {
 		return operation.Copied{}, err
 	}
+	// The snapshot goes straight into the restoration, without a file in between.
 	reader, writer := io.Pipe()
 	go func() {
 		_, err := operation.Snapshot(ctx, target, writer)

@@ -43,6 +43,7 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 		return nil, err
 	}
 	codecs := serializer.NewCodecFactory(scheme)
+	// NewConfig sets what needs no flags.
 	config := apiserver.NewConfig(scheme, codecs, o.Gates.Kruise)
 	config.MaxObjectBytes = o.Store.MaxObjectBytes
 	generic := config.Generic
@@ -66,6 +67,7 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	// This replaces the storages of NewConfig, which did not know the flags of the watch cache.
 	config.Storages = gated.New(config.Guard, uncached...)
 	if config.Turns, err = o.Store.turns(); err != nil {
 		return nil, err
@@ -170,6 +172,7 @@ func (o *Options) applyAuthentication(ctx context.Context, config *apiserver.Con
 	if err := o.Authentication.ApplyTo(&generic.Authentication, generic.SecureServing, generic.OpenAPIConfig); err != nil {
 		return fmt.Errorf("delegate authentication: %w", err)
 	}
+	// Requests of the aggregation layer are authenticated first, because they are nearly all.
 	if proxy := generic.Authentication.RequestHeaderConfig; proxy != nil {
 		generic.Authentication.Authenticator = authorization.MarkProxied(proxy, generic.Authentication.Authenticator)
 		parts = append(parts, proxy.CAContentProvider)

@@ -62,6 +62,7 @@ func guardStore(ctx context.Context, options *Options, config *apiserver.Config,
 			Store: store, Kube: kube, Metadata: objects, Namespace: options.Certificates.Namespace, Name: options.Store.ConfigMap,
 			Groups: apiserver.GroupNames(), Open: config.Storages.Open, AwaitsTakeover: options.Store.AwaitTakeover,
 		})
+		// The guard ends by itself only if the store is not the one that it opened.
 		if ctx.Err() == nil {
 			end(err)
 		}
@@ -131,6 +132,7 @@ func clientTLS(config storagebackend.TransportConfig) (*tls.Config, error) {
 // generic server for its own dialer, which is the only place before the first request of a connection.
 func (o *StoreOptions) verifyConnections(g *guard.Guard) {
 	to := &o.Etcd.StorageConfig.Transport
+	// The dialer gets host and port only, but a connection also needs the scheme.
 	schemes := map[string]string{}
 	for _, endpoint := range to.ServerList {
 		address, err := url.Parse(endpoint)
@@ -142,6 +144,7 @@ func (o *StoreOptions) verifyConnections(g *guard.Guard) {
 		schemes[address.Host] = endpoint
 	}
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		// The check uses a connection of its own to the same address, and comes before the one that requests use.
 		err := g.Verify(ctx, func(ctx context.Context) (guard.Reading, error) {
 			return o.readAt(ctx, schemes[address])
 		})

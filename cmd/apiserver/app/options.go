@@ -139,6 +139,7 @@ func (o *Options) Complete() error {
 // Validate returns all errors in the flags, so that the user can correct them at once.
 func (o *Options) Validate() []error {
 	var errs []error
+	// All parts are validated, so the user sees every mistake at once.
 	for _, part := range []interface{ Validate() []error }{
 		o.Store, o.Certificates, o.Accounts, o.Server, o.CoreAPI, o.SecureServing, o.Authentication, o.Authorization,
 		o.Audit, o.Features, o.Admission, o.Protection, o.Egress, o.Tracing,

@@ -85,6 +85,7 @@ func Run(ctx context.Context, options *Options) error {
 // caches.
 func serve(ctx context.Context, run func(context.Context) error) error {
 	served := make(chan error, 1)
+	// The server stops by itself when ctx ends; only the wait for it is limited here.
 	go func() { served <- run(ctx) }()
 	select {
 	case err := <-served:

@@ -102,6 +102,7 @@ func (d *descriptor) starts(o *Options, gate featuregate.FeatureGate) bool {
 	if d.enabled != nil && !d.enabled(gate) {
 		return false
 	}
+	// An empty list means all kinds.
 	return d.kind == "" || len(o.Kinds) == 0 || o.Kinds.Has(d.kind)
 }
 

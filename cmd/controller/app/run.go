@@ -26,6 +26,7 @@ var errLostLease = errors.New("lost the Lease of the leader election")
 func (c *Config) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// Metrics and probes are served before everything else, so that a replica that waits is visible.
 	servers, err := c.serve(ctx)
 	if err != nil {
 		return err

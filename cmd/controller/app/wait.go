@@ -51,6 +51,7 @@ func (w *waiter) pass(logger klog.Logger) {
 			}
 			w.start(c.needs)
 			return true
+		// The wait is logged once for each controller, with the first missing kind.
 		case !w.said[c]:
 			logger.Info("A controller waits for an API that is not served: check that kruise-apiserver runs, that its APIService is available, and "+
 				"that both servers support the API", "controller", c.Name(), "kind", missing, "err", err)

@@ -156,6 +156,7 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the cluster's address and credentials: %w", err)
 	}
+	// Zero leaves the defaults of the client.
 	config.QPS, config.Burst = o.QPS, o.Burst
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	config = rest.AddUserAgent(config, component)

@@ -48,6 +48,7 @@ func Run(ctx context.Context, config *Config) (err error) {
 	if config.EnablePprof {
 		servers = append(servers, server.NewPprof(config.PprofAddr))
 	}
+	// If the second address is in use, the first one is closed again.
 	for i, s := range servers {
 		if err := s.Listen(ctx); err != nil {
 			return errors.Join(err, closeAll(servers[:i]))

@@ -34,8 +34,7 @@ func (p Policy) next(have material, names []string, now time.Time) (material, er
 	want := have
 	signer, trusted, err := have.parseAuthority()
 	switch {
-	// There is no usable authority. The old ones are not kept, because nothing that they signed can be verified or
-	// renewed.
+	// There is no usable authority. The old ones are not kept: they are unreadable or have expired.
 	case err != nil || !now.Before(signer.cert.NotAfter):
 		signer, trusted, err = p.start(&want, nil, now)
 	// The new authority signs later, see pairIsDue. Until then the old certificate is served, and the bundle has

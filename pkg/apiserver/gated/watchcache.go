@@ -34,8 +34,7 @@ func watchCache(
 		return nil, nil, err
 	}
 	front := cacher.NewCacheDelegator(c, below)
-	// The delegator is stopped before the cache, as its requests use the cache. OnceFunc, because the server and
-	// destroy may both call it.
+	// The delegator is stopped before the cache, as its requests use the cache.
 	return front, sync.OnceFunc(func() { front.Stop(); c.Stop() }), nil
 }
 

@@ -63,7 +63,7 @@ type Guard struct {
 	full atomic.Pointer[func() string]
 	// known is the last reading of the open store. It is nil before the store was accepted.
 	known atomic.Pointer[known]
-	// opened is closed when the store opens. It is never opened again: after a loss the process exits.
+	// opened is closed when the store opens. The guard opens once: after a loss the process exits.
 	opened chan struct{}
 
 	// closing tells Run why the guard closed. once makes sure that only the first reason counts, so the channel never

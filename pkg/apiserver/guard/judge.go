@@ -13,7 +13,7 @@ const (
 	Replaced Reason = "Replaced"
 	// RolledBack means that the store is older than the cluster expects.
 	RolledBack Reason = "RolledBack"
-	// Empty means that neither side has a record, the store has no objects, and it should have some.
+	// Empty means that the cluster has no record of a store, and that the store has no objects but should have some.
 	Empty Reason = "Empty"
 	// Incomplete means that an import writes the store.
 	Incomplete Reason = "Incomplete"

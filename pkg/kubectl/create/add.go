@@ -99,6 +99,7 @@ func newJob(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.
 			run(command, args)
 			return
 		}
+		// The two commands have the same flags for output and dry runs, so their values can be copied.
 		ours.SetContext(command.Context())
 		command.Flags().Visit(func(flag *pflag.Flag) {
 			if same := ours.Flags().Lookup(flag.Name); same != nil {

@@ -53,6 +53,7 @@ func (r *restart) request(ctx context.Context, o *options) (runtime.Object, erro
 	case err != nil:
 		return nil, err
 	}
+	// Without names, all containers of the Pod are restarted.
 	names := r.containers
 	for i := range pod.Spec.Containers {
 		if len(r.containers) == 0 {

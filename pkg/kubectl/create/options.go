@@ -111,6 +111,7 @@ func (o *options) create(ctx context.Context, object runtime.Object) error {
 	if err != nil {
 		return err
 	}
+	// A dry run has no progress to wait for.
 	if err := printer.PrintObj(created, o.Out); err != nil || !o.wait || o.dryRun != cmdutil.DryRunNone {
 		return err
 	}
@@ -137,6 +138,7 @@ func (o *options) follow(ctx context.Context, objects dynamic.ResourceInterface,
 			return objects.Watch(ctx, options)
 		},
 	}, o.cluster.Dynamic)
+	// UntilWithSync lists and watches again if the server closes the watch, so a long wait survives that.
 	last := ""
 	_, err := watchtools.UntilWithSync(ctx, source, &unstructured.Unstructured{}, nil, func(event watch.Event) (bool, error) {
 		current, ok := event.Object.(*unstructured.Unstructured)

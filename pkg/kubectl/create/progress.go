@@ -40,6 +40,7 @@ func restartProgress(request *v1beta1.ContainerRecreateRequest) (line string, en
 	if request.Status.Message != "" {
 		parts = append(parts, request.Status.Message)
 	}
+	// With the policy Ignore, a request can be completed although a container failed.
 	ended = request.Status.CompletionTime != nil
 	failed = ended && (failed || request.Status.Phase == v1beta1.ContainerRecreateRequestFailed)
 	return strings.Join(parts, " "), ended, failed

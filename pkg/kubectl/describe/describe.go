@@ -31,6 +31,7 @@ var installed sync.Once
 // Install makes kubectl's describe use this package for kinds that roll out. kubectl keeps the function in a global variable.
 func Install(now clock.PassiveClock) {
 	installed.Do(func() {
+		// All other kinds are described by kubectl.
 		other := kubectldescribe.DescriberFn
 		kubectldescribe.DescriberFn = func(getter genericclioptions.RESTClientGetter, mapping *meta.RESTMapping,
 		) (kubectldescribe.ResourceDescriber, error) {
@@ -38,6 +39,7 @@ func Install(now clock.PassiveClock) {
 			if row == nil || !row.RollsOut() {
 				return other(getter, mapping)
 			}
+			// Clients are made for each description, because kubectl passes the flags of the command here.
 			config, err := getter.ToRESTConfig()
 			if err != nil {
 				return nil, err
@@ -97,6 +99,7 @@ func write(out io.Writer, facts *why.Facts) error {
 	if err != nil {
 		return err
 	}
+	// The line Rollout has the same text as the command rollout status.
 	status, _ := polymorphic.Sentence(w, p)
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	for _, line := range [][2]string{

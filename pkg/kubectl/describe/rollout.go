@@ -91,6 +91,7 @@ func (o *rolloutOptions) run(ctx context.Context, factory cmdutil.Factory, strea
 	if err != nil {
 		return err
 	}
+	// Rollouts are of another project. Their version is the one that the server prefers.
 	mapping, err := mapper.RESTMapping(rolloutKind)
 	if err != nil {
 		return fmt.Errorf("find the kind Rollout, which is installed separately: %w", err)

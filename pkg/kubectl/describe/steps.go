@@ -231,6 +231,7 @@ func images(workload *unstructured.Unstructured) (all []string) {
 // pods prints the Pods of a workload by batch. Those that are ready come first. It lists by the selector of the
 // workload, whose Pods can belong to ReplicaSets between.
 func (d *rolloutDescriber) pods(ctx context.Context, out io.Writer, workload *unstructured.Unstructured) error {
+	// The Pods can belong to ReplicaSets between, so the selector and not the owner decides.
 	selector := &metav1.LabelSelector{}
 	given, _, _ := unstructured.NestedMap(workload.Object, "spec", "selector")
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(given, selector); err != nil {
@@ -252,6 +253,7 @@ func (d *rolloutDescriber) pods(ctx context.Context, out io.Writer, workload *un
 	_, _ = fmt.Fprint(table, "Pods:\n  NAME\tREADY\tBATCH ID\tREVISION\tAGE\tRESTARTS\tSTATUS\n")
 	for i := range list.Items {
 		pod := &list.Items[i]
+		// Pods of Deployments have the second label only.
 		revision := cmp.Or(pod.Labels[pub.ControllerRevisionHashKey], pod.Labels["pod-template-hash"])
 		_, _ = fmt.Fprintf(table, "  %s\t%d/%d\t%s\t%s\t%s\t%d\t%s\n", pod.Name, readyContainers(pod), len(pod.Spec.Containers),
 			cmp.Or(pod.Labels[batchLabel], "-"), revision, d.age(pod), restarts(pod), podStatus(pod))

@@ -85,6 +85,7 @@ func page(command *cobra.Command) string {
 			_, _ = fmt.Fprintf(out, "\n## %s\n\n```\n%s\n```\n", heading, content)
 		}
 	}
+	// Some commands of kubectl have no long description.
 	description := strings.TrimSpace(command.Long)
 	if description == "" {
 		description = strings.TrimSpace(command.Short)

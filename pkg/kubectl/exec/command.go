@@ -22,6 +22,7 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	run, sidecar := command.Run, ""
 	command.Flags().StringVarP(&sidecar, "sidecar", "S", "", "Name of a sidecar of a hot upgrade. The command runs in its working container.")
 	command.Run = func(command *cobra.Command, args []string) {
+		// Without a Pod before the dash, kubectl reports the mistake.
 		if sidecar != "" && len(args) > 0 && command.ArgsLenAtDash() != 0 {
 			pod, err := find(command, factory, args[0])
 			cmdutil.CheckErr(err)

@@ -53,6 +53,7 @@ func all(factory cmdutil.Factory, streams genericiooptions.IOStreams) error {
 		if _, err := mapper.ResourceFor(resource.WithVersion("")); meta.IsNoMatchError(err) {
 			continue
 		}
+		// The table is collected first, because a resource without objects gets no heading.
 		table := &bytes.Buffer{}
 		part := genericiooptions.IOStreams{In: streams.In, Out: table, ErrOut: &bytes.Buffer{}}
 		options := kubectlget.NewGetOptions("kubectl kruise", part)

@@ -145,6 +145,7 @@ func (q *request) change(w http.ResponseWriter, r *http.Request, object map[stri
 		refuse(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
 		return
 	}
+	// Without a resourceVersion in the request, the object has its own, and the write is unconditional.
 	given := (&unstructured.Unstructured{Object: changed}).GetResourceVersion()
 	if given != "" && given != (&unstructured.Unstructured{Object: object}).GetResourceVersion() {
 		refuse(w, http.StatusConflict, metav1.StatusReasonConflict, "the object has been modified")
@@ -162,6 +163,7 @@ func (q *request) changed(r *http.Request, object map[string]any) (map[string]an
 		return nil, err
 	}
 	after := q.body
+	// A PUT has another content type, and its body is the new object.
 	switch types.PatchType(r.Header.Get("Content-Type")) {
 	case types.MergePatchType:
 		after, err = jsonpatch.MergePatch(before, q.body)

@@ -67,6 +67,7 @@ func New(t *testing.T, documents ...string) *Server {
 // Prefer makes a version of the group of the workloads the preferred one.
 func (s *Server) Prefer(version string) *Server {
 	for i := range s.resources {
+		// Only the groups of Kruise have several versions here.
 		if versions := s.resources[i].versions; len(versions) > 1 {
 			others := slices.DeleteFunc(slices.Clone(versions), func(v string) bool { return v == version })
 			s.resources[i].versions = append([]string{version}, others...)

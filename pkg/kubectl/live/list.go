@@ -67,6 +67,7 @@ func list(ctx context.Context, c *cluster.Cluster, streams genericiooptions.IOSt
 			if err != nil {
 				return err
 			}
+			// The list needs no Pods, so one request for each kind is enough.
 			if model := (Model{Workload: w, Progress: progress}); !model.Done() && !progress.OnDelete {
 				models = append(models, model)
 			}

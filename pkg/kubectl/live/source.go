@@ -42,6 +42,7 @@ func follow(ctx context.Context, c *cluster.Cluster, w *workload.Workload) (*sou
 		changed: make(chan struct{}, 1), title: w.Title + " " + w.GetName(),
 		key: strings.TrimPrefix(w.GetNamespace()+"/"+w.GetName(), "/"),
 	}
+	// The informer has one object only, whatever else is in the namespace.
 	one := fields.OneTermEqualSelector("metadata.name", w.GetName()).String()
 	objects := c.Dynamic.Resource(cluster.Resource(w.Kind)).Namespace(w.GetNamespace())
 	s.workloads = s.run(ctx, &unstructured.Unstructured{}, &cache.ListWatch{
@@ -98,6 +99,7 @@ func (s *source) read() Model {
 	if err != nil || !exists || !ok {
 		return Model{Ended: s.title + " was deleted"}
 	}
+	// The cache owns the object.
 	w, err := workload.Of(object.DeepCopy())
 	if err != nil {
 		return Model{Ended: err.Error()}

@@ -66,6 +66,7 @@ func View(m *Model) string {
 	}
 	lines = append(lines, pods(m)...)
 	lines = append(lines, "", Line(m))
+	// A finished rollout needs no reason.
 	if !p.Done() {
 		lines = append(lines, wrap(m.Why)...)
 	}
@@ -116,6 +117,7 @@ func pods(m *Model) (lines []string) {
 		return []string{"no Pods"}
 	}
 	lines = append(lines, fmt.Sprintf("%-40s %-8s %-6s %s", "POD", "UPDATED", "READY", "STATE"))
+	// First those that are old, not ready or terminating, then the finished ones.
 	for _, settled := range []bool{false, true} {
 		for _, pod := range m.Pods {
 			updated := history.Matches(pod.Labels[pub.ControllerRevisionHashKey], m.Progress.Revision)

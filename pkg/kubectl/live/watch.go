@@ -72,6 +72,7 @@ func watchRollout(ctx context.Context, factory cmdutil.Factory, streams generici
 	if err != nil {
 		return err
 	}
+	// Tests and pipes get lines.
 	if out, ok := streams.Out.(*os.File); ok && term.IsTerminal(int(out.Fd())) {
 		return draw(ctx, s, streams, keys(c, w), reasons(c, w))
 	}
@@ -144,6 +145,7 @@ func keys(c *cluster.Cluster, w *workload.Workload) actions {
 		resume: func(ctx context.Context) string {
 			return patch(ctx, types.MergePatchType, w.PausingPatch(false), "resumed")
 		},
+		// The revisions are read when the key is pressed, because the view does not have them.
 		undo: func(ctx context.Context) string {
 			all, err := c.Revisions(ctx, w)
 			if err != nil {

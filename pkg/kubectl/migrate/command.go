@@ -150,6 +150,7 @@ func cloneSetOf(source *appsv1.Deployment, name string, replicas bool) *v1beta1.
 	annotations := maps.Clone(source.Annotations)
 	delete(annotations, corev1.LastAppliedConfigAnnotation)
 	delete(annotations, "deployment.kubernetes.io/revision")
+	// A Deployment replaces its Pods, so the CloneSet does the same until its user changes that.
 	rolling := &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: pub.ReCreatePodUpdatePolicy, Paused: source.Spec.Paused}
 	if given := source.Spec.Strategy.RollingUpdate; given != nil {
 		rolling.MaxUnavailable, rolling.MaxSurge = given.MaxUnavailable, given.MaxSurge

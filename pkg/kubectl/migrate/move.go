@@ -67,6 +67,7 @@ func (m *move) step(ctx context.Context, step int32) error {
 	if err := m.settle(ctx, m.readTarget); err != nil {
 		return fmt.Errorf("wait for %s: %w", m.target, err)
 	}
+	// It is read again for each step, because an autoscaler or a user may have scaled it.
 	source, err := m.readSource(ctx)
 	if err != nil {
 		return err

@@ -121,6 +121,7 @@ func (r *revisions) GetHistory(namespace, name string) (map[int64]runtime.Object
 		return nil, err
 	}
 	objects := make(map[int64]runtime.Object, len(all))
+	// kubectl prints each object with -o.
 	for _, revision := range all {
 		template, err := stored(revision)
 		if err != nil {
@@ -154,6 +155,7 @@ func (r *revisions) Rollback(object runtime.Object, _ map[string]string, number 
 	if err != nil {
 		return "", err
 	}
+	// kubectl prints this text for a dry run of a Deployment too.
 	if dryRun == cmdutil.DryRunClient {
 		return fmt.Sprintf("will roll back to %s", described(template)), nil
 	}

@@ -59,6 +59,7 @@ func (statusViewer) Status(object runtime.Unstructured, revision int64) (string,
 // Sentence says how far a rollout is, and whether it is done. The texts are those that scripts of users search for;
 // they differ between the kinds for that reason.
 func Sentence(w *workload.Workload, p workload.Progress) (text string, done bool) {
+	// A CloneSet that updates in place is reported in the words of a partitioned rollout too.
 	partitioned := p.Partitioned || p.InPlace && w.Title == "CloneSet"
 	switch {
 	case !p.Observed:
@@ -67,6 +68,7 @@ func Sentence(w *workload.Workload, p workload.Progress) (text string, done bool
 		return fmt.Sprintf("Waiting for partitioned roll out to finish: %d out of %d new pods have been updated...", p.Updated, p.Target), false
 	case partitioned && p.Updated < p.Target:
 		return fmt.Sprintf("Waiting for partitioned roll out to finish:%d out of %d new pods has been updated...", p.Updated, p.Target), false
+	// All wanted Pods are updated, but not all are available.
 	case p.Missing > 0:
 		return fmt.Sprintf("Waiting for %d pods to be ready...", p.Missing), false
 	case partitioned:

@@ -73,6 +73,7 @@ func approve(ctx context.Context, factory cmdutil.Factory, streams genericioopti
 	if err != nil {
 		return err
 	}
+	// Errors of single arguments do not end the loop, so valid ones are still approved.
 	infos, err := factory.NewBuilder().Unstructured().NamespaceParam(namespace).DefaultNamespace().FilenameParam(explicit, files).
 		ResourceTypeOrNameArgs(true, args...).ContinueOnError().Latest().Flatten().Do().Infos()
 	failures := []error{}
@@ -117,6 +118,7 @@ func approval(object *unstructured.Unstructured) ([]byte, error) {
 		case state != "StepPaused":
 			return nil, fmt.Errorf("does not allow to approve, because current %s state is not 'StepPaused'", canary.name)
 		}
+		// The controller of Rollouts continues when the state is StepReady.
 		return json.Marshal(map[string]any{
 			"metadata": map[string]any{"resourceVersion": object.GetResourceVersion()},
 			"status":   map[string]any{canary.field: map[string]any{"currentStepState": "StepReady"}},

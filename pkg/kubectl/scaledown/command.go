@@ -89,6 +89,7 @@ func (o *options) run(ctx context.Context, factory cmdutil.Factory, args []strin
 	if err := o.check(ctx, c, set); err != nil {
 		return err
 	}
+	// One merge patch changes both fields, so the replicas never differ from the list.
 	if o.dryRun != cmdutil.DryRunClient {
 		patch, err := removing(set, o.pods)
 		if err != nil {

@@ -59,6 +59,7 @@ func (p *inPod) Run(ctx context.Context, input io.Reader, args ...string) ([]byt
 		return nil, err
 	}
 	var stdout, stderr bytes.Buffer
+	// Both streams are read to their ends, also if the command fails.
 	err = streams.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: input, Stdout: &stdout, Stderr: &stderr})
 	if err != nil {
 		err = fmt.Errorf("run %s in Pod %s/%s: %w: %s", strings.Join(command, " "), pod.Namespace, pod.Name, err,
@@ -93,6 +94,7 @@ func (p *inPod) running(ctx context.Context) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the Pods of kruise-apiserver: %w", err)
 	}
+	// One replica is enough: all have the same store, or the store is embedded and there is one.
 	for i := range pods.Items {
 		for _, status := range pods.Items[i].Status.ContainerStatuses {
 			if status.Name == container && status.State.Running != nil {

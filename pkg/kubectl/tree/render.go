@@ -52,6 +52,7 @@ func Render(f *Facts) string {
 		}
 		root.below = append(root.below, below)
 	}
+	// What no revision has claimed: the label of such a Pod names a revision that was deleted.
 	for _, pod := range f.Pods {
 		if !shown[pod.Name] {
 			root.below = append(root.below, f.pod(pod))

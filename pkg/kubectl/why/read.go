@@ -27,6 +27,7 @@ func Read(ctx context.Context, c *cluster.Cluster, now clock.PassiveClock, kind 
 		return nil, err
 	}
 	f := &Facts{Now: now.Now()}
+	// Every kind of object can be held back by a budget.
 	if f.Budgets, err = budgets(ctx, c, accessor.GetNamespace()); err != nil {
 		return nil, err
 	}

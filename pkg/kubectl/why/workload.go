@@ -142,6 +142,7 @@ func podWaits(f *Facts) *Finding {
 			if f.updated(pod) != updated || podstate.Available(pod, f.minReadySeconds(), f.Now) && pod.DeletionTimestamp == nil {
 				continue
 			}
+			// The causes of a Pod look at Facts.Pod, so each Pod gets a copy of the facts.
 			about := *f
 			about.Pod, about.Warnings = pod, nil
 			if found := first(waiting, &about); found != nil {

@@ -130,6 +130,7 @@ func (w *Workload) Target() (target int, partitioned bool, err error) {
 	if err := decode(raw, value); err != nil {
 		return 0, false, fmt.Errorf("read the partition of %s %s: %w", w.Title, w.GetName(), err)
 	}
+	// This is the function that the controllers use, so both count the same Pods.
 	old, err := rollout.Partition(value, wanted)
 	if err != nil {
 		return 0, false, fmt.Errorf("%s %s: %w", w.Title, w.GetName(), err)
@@ -208,6 +209,7 @@ func (w *Workload) changeContainers(change func(*corev1.PodSpec) error) error {
 	}, spec); err != nil {
 		return fmt.Errorf("read the containers of %s %s: %w", w.Title, w.GetName(), err)
 	}
+	// The difference between the two is what the change did.
 	before := spec.DeepCopy()
 	if err := change(spec); err != nil {
 		return err

@@ -186,7 +186,7 @@ func (s *schedule) finish(ctx context.Context, p *probe, sooner time.Time) {
 		s.at(p, next)
 	}
 	s.start(ctx, pod)
-	// The Pods take turns: each gets a place once before one gets a second.
+	// The Pods wait in a line, so none of them is passed over.
 	for len(s.starved) > 0 && s.shared < shared {
 		next := s.starved[0]
 		s.starved = s.starved[1:]

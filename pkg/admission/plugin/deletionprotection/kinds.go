@@ -14,7 +14,7 @@ import (
 type kind struct {
 	// name is the kind in metrics, messages and the protection log.
 	name string
-	// clusterScoped is true if objects of the kind are in no namespace. They cannot leave together with one.
+	// clusterScoped is true if objects of the kind are in no namespace. So they are never deleted together with one.
 	clusterScoped bool
 	// contents returns what a deletion would also delete, or why that is unknown, as the end of a sentence. It
 	// returns an empty string if there is nothing.
