@@ -133,6 +133,7 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 		}
 		kind.TakeTurns(storage, c.Turns)
 		kind.AwaitEffects(storage, c.Effects)
+		// The subresources are in storage too, so every version has them.
 		for _, version := range kind.ServedVersions() {
 			served := info.VersionedResourcesStorageMap[version.Version]
 			if served == nil {

@@ -50,6 +50,7 @@ func NewOwners(inside *rest.Config, gate featuregate.FeatureGate) (*Owners, erro
 		resource := kind.Resource()
 		o.groups[resource.Group] = true
 		o.all = append(o.all, servedKind{kind.StoredVersion().WithResource(resource.Resource), kind.Describe().ClusterScoped})
+		// A version that a feature gate turns off is not served, and its owners cannot be read.
 		for _, version := range kind.ServedVersions() {
 			o.served[version.WithKind(names[0].Kind)] = servedKind{resource.WithVersion(version.Version), kind.Describe().ClusterScoped}
 		}

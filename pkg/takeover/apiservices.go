@@ -116,6 +116,7 @@ func (t *Takeover) handBack(ctx context.Context, _ *record) error {
 	// A List through kube-apiserver proves that requests reach the definitions; the discovery proves that clients
 	// find them.
 	return t.until(ctx, "kube-apiserver to serve the old API", func() (bool, error) {
+		// The discovery is looked at only when the API answers.
 		if ok, err := t.servesOld(ctx, all); !ok {
 			return false, err
 		}

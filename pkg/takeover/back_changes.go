@@ -128,6 +128,7 @@ func (t *Takeover) export(ctx context.Context, all []definition) (map[schema.Gro
 // first, because a UID cannot change. Old objects that are left at the end were deleted since the take-over.
 func (r *returning) definition(ctx context.Context, d definition, now []*unstructured.Unstructured) error {
 	olds := map[key]*unstructured.Unstructured{}
+	// All old objects of the kind are in memory, to find those that are gone.
 	err := r.each(ctx, d.resource(Version), func(object *unstructured.Unstructured) error {
 		olds[keyOf(d, object)] = object.DeepCopy()
 		return nil
@@ -138,6 +139,7 @@ func (r *returning) definition(ctx context.Context, d definition, now []*unstruc
 	client := r.Dynamic.Resource(d.resource(Version))
 	for _, object := range now {
 		old := olds[keyOf(d, object)]
+		// The name was deleted and created again since the take-over.
 		if old != nil && !sameObject(old, object) {
 			if err := r.remove(ctx, client, old); err != nil {
 				return err
@@ -233,6 +235,7 @@ func (r *returning) create(
 ) (*unstructured.Unstructured, error) {
 	object := wanted.DeepCopy()
 	annotate(object, string(object.GetUID()))
+	// A create request with a resourceVersion is refused, and the others would be overwritten.
 	for _, field := range []string{
 		"uid", "resourceVersion", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
 	} {

@@ -205,6 +205,7 @@ func (d *definition) open() (changed bool, err error) {
 	annotations := d.object.GetAnnotations()
 	delete(annotations, originalAnnotation)
 	d.object.SetAnnotations(annotations)
+	// A definition without a conversion had none before.
 	if len(before.Conversion) > 0 {
 		if err := unstructured.SetNestedMap(d.object.Object, before.Conversion, "spec", "conversion"); err != nil {
 			return false, err
@@ -236,6 +237,7 @@ func (t *Takeover) change(ctx context.Context, edit func(*definition) (bool, err
 			if !apierrors.IsConflict(err) {
 				return fmt.Errorf("update CustomResourceDefinition %s: %w", d.name(), err)
 			}
+			// The change is applied again to what another client has written.
 			current, err := t.Dynamic.Resource(crdResource).Get(ctx, d.name(), metav1.GetOptions{})
 			if err != nil {
 				return fmt.Errorf("read CustomResourceDefinition %s: %w", d.name(), err)

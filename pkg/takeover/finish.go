@@ -33,6 +33,7 @@ func (t *Takeover) releaseOld(ctx context.Context, _ *record) error {
 		if err != nil {
 			return err
 		}
+		// The definition is open: clients use its objects, and may depend on the finalizers.
 		if before == nil {
 			return fmt.Errorf("CustomResourceDefinition %s still serves its objects: clients that watch them would see them as deleted",
 				d.name())

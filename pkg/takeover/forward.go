@@ -163,6 +163,7 @@ func (t *Takeover) importFinally(ctx context.Context, _ *record) error {
 		if err != nil {
 			return err
 		}
+		// The definitions are read again, because close has changed them.
 		all, err := t.definitions(ctx)
 		if err != nil {
 			return err
@@ -235,6 +236,7 @@ func (t *Takeover) expected(ctx context.Context) (string, int64, error) {
 		return string(uuid.NewUUID()), 1, nil
 	}
 	var generation int64
+	// A generation that cannot be read must not become 1: the guard would see a store that was rolled back.
 	if _, err := fmt.Sscan(data["generation"], &generation); err != nil {
 		return "", 0, fmt.Errorf("ConfigMap %s/%s: generation %q: %w", t.Namespace, t.StoreConfigMap, data["generation"], err)
 	}
@@ -251,6 +253,8 @@ func (t *Takeover) compare(ctx context.Context, _ *record) error {
 	var problems []error
 	same, gone := 0, 0
 	for _, d := range all {
+		// The old objects are read first. An object that is created meanwhile is only in the new API, and is not
+		// compared.
 		old, err := t.identities(ctx, d, Version)
 		if err != nil {
 			return err

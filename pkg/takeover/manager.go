@@ -113,6 +113,7 @@ func (t *Takeover) stopOld(ctx context.Context, state *record) error {
 		if err := t.keep(ctx, state, object); err != nil {
 			return err
 		}
+		// Only the manager is a Deployment. The node agents are a DaemonSet, and this step does not wait for their Pods.
 		if resource == deploymentResource {
 			if err := t.stop(ctx, object); err != nil {
 				return err
@@ -134,6 +135,7 @@ func (t *Takeover) keep(ctx context.Context, state *record, object *unstructured
 			return nil
 		}
 	}
+	// The object is saved as it was before the first step, with its replicas.
 	kept := object.DeepCopy()
 	for _, field := range []string{"resourceVersion", "uid", "creationTimestamp", "generation", "managedFields"} {
 		unstructured.RemoveNestedField(kept.Object, "metadata", field)
@@ -198,6 +200,7 @@ func (t *Takeover) startOld(ctx context.Context, state *record) error {
 			return err
 		}
 	}
+	// Without its permissions, the old manager would fail and restart.
 	if err := t.restoreAccess(ctx, state); err != nil {
 		return err
 	}

@@ -108,6 +108,7 @@ type report struct {
 // importAll sends all old objects to the store. The objects are read while the store takes them, so they are never
 // all in memory. It returns what was sent, and the report if the store printed one, also together with an error.
 func (t *Takeover) importAll(ctx context.Context, all []definition, args ...string) (sent, *report, error) {
+	// The decision about lost values is made by the import, which knows them.
 	if t.AcceptLoss {
 		args = append(args, "--accept-loss")
 	}
@@ -155,6 +156,7 @@ func (t *Takeover) show(r *report) {
 		switch {
 		case change.Lost:
 			t.say("  lost: %s of %d %s, such as %q in %s", change.Path, change.Objects, change.Kind, change.Before, change.Object)
+		// The object had no value, so the new one is a default.
 		case change.Before == "":
 			t.say("  default: %s is %q in %d %s", change.Path, change.After, change.Objects, change.Kind)
 		default:

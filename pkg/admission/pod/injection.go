@@ -233,6 +233,7 @@ func (in *injection) record(e *edit, now metav1.Time) error {
 			return invalid(e.pod, field.Invalid(field.NewPath("metadata", "annotations").Key(key), e.pod.Annotations[key],
 				"SidecarSets write this annotation, and its value is not valid; remove it"))
 		}
+		// The entries of SidecarSets that do not select the Pod now stay in the record.
 		for _, set := range in.used {
 			hash, withoutImage, err := sidecar.Hashes(set)
 			if err != nil {
@@ -259,6 +260,7 @@ func (in *injection) record(e *edit, now metav1.Time) error {
 	if len(in.working) == 0 {
 		return nil
 	}
+	// Only Pods with hot upgrades have the annotations about the working container.
 	text, err := sidecar.EncodeWorking(in.working)
 	if err != nil {
 		return invalid(e.pod, err)

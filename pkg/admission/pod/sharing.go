@@ -55,6 +55,7 @@ func share(container *corev1.Container, from *v1beta1.SidecarContainer, own []*c
 	for i := range container.VolumeDevices {
 		taken[container.VolumeDevices[i].DevicePath] = true
 	}
+	// The containers are visited in the order of the Pod, so the first of two mounts of one path is taken.
 	for _, app := range own {
 		for i := range app.VolumeMounts {
 			mount := &app.VolumeMounts[i]
@@ -63,6 +64,7 @@ func share(container *corev1.Container, from *v1beta1.SidecarContainer, own []*c
 			}
 			taken[mount.MountPath] = true
 			container.VolumeMounts = append(container.VolumeMounts, *mount.DeepCopy())
+			// Without the variable, the kubelet would not start the container.
 			for _, match := range references.FindAllStringSubmatch(mount.SubPathExpr, -1) {
 				if variable := find(app.Env, match[1]); variable != nil {
 					needed = append(needed, *variable.DeepCopy())
@@ -70,6 +72,7 @@ func share(container *corev1.Container, from *v1beta1.SidecarContainer, own []*c
 			}
 		}
 		for _, device := range app.VolumeDevices {
+			// Devices have a policy of their own, which can be missing.
 			policy := from.ShareVolumeDevicePolicy
 			if policy == nil || policy.Type != v1beta1.ShareVolumePolicyEnabled || taken[device.DevicePath] {
 				continue
@@ -104,6 +107,7 @@ func transferred(pod *corev1.Pod, transfers []v1beta1.TransferEnvVar) (variables
 		if from := transfer.SourceContainerNameFrom; from != nil && from.FieldRef != nil {
 			source = named(pod, from.FieldRef.FieldPath)
 		}
+		// A SidecarSet is written for Pods of several kinds, and not every one has this container.
 		container := sidecar.Container(pod, source)
 		if container == nil {
 			continue
@@ -171,6 +175,7 @@ func (in *injection) targets(pattern *regexp.Regexp) (targets []*corev1.Containe
 	for _, set := range in.sets {
 		for _, containers := range [][]v1beta1.SidecarContainer{set.Spec.InitContainers, set.Spec.Containers} {
 			for i := range containers {
+				// After a first call of the chain, the Pod contains the two containers of a hot upgrade.
 				first, second := sidecar.Pair(containers[i].Name)
 				theirs[containers[i].Name] = true
 				if sidecar.Hot(&containers[i]) {
@@ -184,6 +189,7 @@ func (in *injection) targets(pattern *regexp.Regexp) (targets []*corev1.Containe
 			targets = append(targets, container)
 		}
 	}
+	// An init container that keeps running uses resources beside the others. One that ends does not.
 	for i := range in.pod.Spec.InitContainers {
 		container := &in.pod.Spec.InitContainers[i]
 		if ptr.Deref(container.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways {
@@ -206,6 +212,7 @@ func total(targets []*corev1.Container, name corev1.ResourceName, sum, limits bo
 			list = target.Resources.Limits
 		}
 		amount, found := list[name]
+		// One container without a limit can use any amount.
 		if limits && !found {
 			return resource.Quantity{}, false
 		}
@@ -237,6 +244,7 @@ func compute(exprs *v1beta1.ResourceExprs, total func(corev1.ResourceName) (reso
 			errs = errors.Join(errs, fmt.Errorf("%s: %w", name, err))
 			continue
 		}
+		// Both variables of the expression, cpu and memory, have the amount of this resource.
 		value, err := expression.Value(variable, variable)
 		if err != nil {
 			errs = errors.Join(errs, fmt.Errorf("%s: %w", name, err))

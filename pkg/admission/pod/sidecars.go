@@ -202,6 +202,7 @@ func (r *revisions) find(_ context.Context, set *v1beta1.SidecarSet) (*appsv1.Co
 		}
 		return revision, nil
 	}
+	// Several revisions can have one version, for example after the template changed under the same version.
 	items, err := r.known.ByIndex(revisionIndex, set.Name)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)

@@ -75,6 +75,7 @@ func (s *spreads) mutate(ctx context.Context, e *edit, attributes admission.Attr
 	if found == nil {
 		return nil
 	}
+	// The slot is stored before the Pod exists. If the Pod is not created after all, the slot expires.
 	subset, matched, err := s.choose(ctx, found, e.pod)
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("reserve a slot in WorkloadSpread %s/%s: %w", found.Namespace, found.Name, err))
@@ -168,6 +169,7 @@ func (s *spreads) choose(ctx context.Context, found *v1beta1.WorkloadSpread, pod
 		if err != nil {
 			return nil, matched, err
 		}
+		// No slot is recorded: the number of the Pod says where it belongs, also after a restart of everything.
 		index := spread.OfPosition(found, position)
 		if index == spread.None {
 			return nil, matched, nil
@@ -242,6 +244,7 @@ func (s *spreads) replicas(ctx context.Context, found *v1beta1.WorkloadSpread) (
 	if kinds.Of(spread.KindOf(found)) == nil {
 		return s.customReplicas(ctx, found)
 	}
+	// A missing target wants no Pods, so no percentage allows any.
 	workload, err := s.target(ctx, found)
 	if apierrors.IsNotFound(err) {
 		return new(int), nil
@@ -298,6 +301,7 @@ func (s *spreads) position(ctx context.Context, found *v1beta1.WorkloadSpread, p
 	if err != nil && !apierrors.IsNotFound(err) {
 		return 0, err
 	}
+	// Both kinds of StatefulSets have a start, but only ours reserves numbers.
 	start, reserved := 0, []intstr.IntOrString(nil)
 	switch set := workload.(type) {
 	case *appsv1.StatefulSet:

@@ -63,6 +63,7 @@ func (m *Manager) Run(ctx context.Context) {
 // watch watches each object by name, because the role of the server does not let it list others. It returns at once;
 // the informers run until ctx ends.
 func (m *Manager) watch(ctx context.Context, changed chan<- struct{}) {
+	// A full channel has a signal already, and an informer must not wait.
 	notify := func(any) {
 		select {
 		case changed <- struct{}{}:
@@ -70,6 +71,7 @@ func (m *Manager) watch(ctx context.Context, changed chan<- struct{}) {
 		}
 	}
 	start := func(lister cache.ListerWatcher, object runtime.Object) {
+		// The objects are not read from the cache: Sync reads them live.
 		_, controller := cache.NewInformerWithOptions(cache.InformerOptions{
 			ListerWatcher: lister,
 			ObjectType:    object,

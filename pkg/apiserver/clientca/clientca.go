@@ -79,6 +79,7 @@ func (w *waiting) RunOnce(ctx context.Context) error {
 	if err := runner.RunOnce(ctx); err != nil {
 		return err
 	}
+	// From now on, changes of the parts are followed for as long as the server runs.
 	go runner.Run(ctx, 1)
 	timeout := time.NewTimer(w.patience)
 	defer timeout.Stop()

@@ -197,6 +197,7 @@ func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 	if err != nil {
 		return Reading{}, verdict{}, fmt.Errorf("etcd at %s does not answer: %w", g.config.Store.Endpoint(), err)
 	}
+	// The UID of kube-system stands for the cluster, because it never changes.
 	host, err := g.config.Kube.CoreV1().Namespaces().Get(short, metav1.NamespaceSystem, metav1.GetOptions{})
 	if err != nil {
 		return Reading{}, verdict{}, fmt.Errorf("read the cluster's UID: %w", err)
@@ -208,6 +209,7 @@ func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 			return Reading{}, verdict{}, err
 		}
 	}
+	// This can take minutes in a large cluster, so it has a time limit of its own.
 	if s.wantsDependents() {
 		if s.dependent, err = g.findDependent(ctx); err != nil {
 			return Reading{}, verdict{}, err

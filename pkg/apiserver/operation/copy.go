@@ -228,6 +228,7 @@ func (s *Store) unchanged(ctx context.Context, revision int64, objects int) erro
 		if err != nil {
 			return fmt.Errorf("check that the source does not change: %w", err)
 		}
+		// The number is compared at the end, over all groups.
 		now += count.Count
 		if len(changed.Kvs) > 0 {
 			return fmt.Errorf("the source changed during the copy (%s): stop all apiservers that use it", changed.Kvs[0].Key)
@@ -248,6 +249,7 @@ func (s *Store) raise(ctx context.Context, revision int64) error {
 		return err
 	}
 	missing := revision - current.Header.GetRevision()
+	// The remedy keeps the revisions, because a snapshot has them.
 	if missing > MaxRaise {
 		return fmt.Errorf("its revision %d is too far below the source's revision %d: start a new etcd cluster from a snapshot of the "+
 			"source, with etcdutl snapshot restore", current.Header.GetRevision(), revision)

@@ -108,6 +108,7 @@ func Defragment(ctx context.Context, client *clientv3.Client, report func(Defrag
 	if !full {
 		return false, nil
 	}
+	// Other alarms, such as one about damaged data, are left for the operator.
 	for _, alarm := range alarms.Alarms {
 		if alarm.GetAlarm() != pb.AlarmType_NOSPACE {
 			continue

@@ -93,6 +93,7 @@ func (e *Embedded) start(ctx context.Context, dir string, config Config) error {
 	if e.etcd, err = embed.StartEtcd(etcdConfig); err != nil {
 		return err
 	}
+	// Between the creation of a socket and this call, only the mode of the directory protects it.
 	for _, socket := range []string{e.sockets.client, e.sockets.http} {
 		if err := os.Chmod(socket, 0o600); err != nil {
 			return err

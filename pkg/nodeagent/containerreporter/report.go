@@ -57,6 +57,7 @@ func (c *Controller) report(ctx context.Context, r *knownPod) (report *container
 		if before := r.report.Find(entry.Name); before != nil && before.ContainerID == entry.ContainerID {
 			entry = *before
 		}
+		// A report of an agent without this feature has no hash yet.
 		if c.config.Environment && entry.Hashes.ExtractedEnvFromMetadataHash == 0 {
 			hash, err := environmentHash(ctx, runtime, container.GetId(), r.containers[i].variables)
 			if err != nil {

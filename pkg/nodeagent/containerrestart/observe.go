@@ -70,6 +70,7 @@ func (c *Controller) runtimeOf(request *v1beta1.ContainerRecreateRequest) (Runti
 func (c *Controller) observe(
 	ctx context.Context, runtime Runtime, scheme string, request *v1beta1.ContainerRecreateRequest,
 ) (map[string]*instance, error) {
+	// The list has the states of a moment ago. ContainerStatus below is current.
 	listed, err := c.containersOf(ctx, runtime, request)
 	if err != nil {
 		return nil, err

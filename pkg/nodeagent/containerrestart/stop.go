@@ -42,6 +42,7 @@ func (c *Controller) stop(
 	if err != nil {
 		return err
 	}
+	// From here on, the worker is free. The end of the stop enqueues the Pod.
 	target := c.target(ctx, runtime, r, container, in, podIP)
 	c.stops.begin(pod, func() error { return c.carryOut(ctx, r, states[i], in, target) }, func() { c.pods.Add(pod) })
 	return nil

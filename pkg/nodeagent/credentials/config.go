@@ -53,6 +53,7 @@ func LoadPlugins(file, binDir string, clock clock.PassiveClock) (*Plugins, error
 	for i := range config.Providers {
 		provider := &config.Providers[i]
 		p, err := newPlugin(provider, binDir, clock)
+		// The name is that of the program, so a second entry would be the same plugin.
 		if names.Has(provider.Name) {
 			err = errors.New("the name is used twice; rename one plugin")
 		}

@@ -51,6 +51,7 @@ func (k *Keyring) Add(text string, credential Credential) error {
 // one, and a pattern without a wildcard is better than one with a wildcard. Credentials of the same pattern keep the
 // order of Add. image is the full name, for example docker.io/library/nginx.
 func (k *Keyring) Lookup(image string) []Credential {
+	// An image that cannot be parsed matches nothing. The pull reports what is wrong with it.
 	target, err := parsePattern(image)
 	if err != nil {
 		return nil

@@ -32,6 +32,7 @@ func (k *Keyring) AddSecret(secret *corev1.Secret) error {
 	// An unusable entry does not hide the others, and the order of the errors is stable.
 	var errs []error
 	for _, registry := range slices.Sorted(maps.Keys(logins)) {
+		// The name of the entry is the pattern of the images.
 		credential, err := logins[registry].credential()
 		if err == nil {
 			err = k.Add(registry, credential)

@@ -73,6 +73,7 @@ func connect(ctx context.Context, socket string) (_ *Runtime, err error) {
 	defer cancel()
 	endpoint := "unix://" + socket
 	runtime := &Runtime{Socket: socket}
+	// connect returns a runtime only without an error, so nothing else closes it.
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, runtime.close(ctx))
@@ -81,6 +82,7 @@ func connect(ctx context.Context, socket string) (_ *Runtime, err error) {
 	if runtime.Images, err = remote.NewRemoteImageService(probeCtx, endpoint, imageConnectTimeout, nil, false); err != nil {
 		return nil, fmt.Errorf("connect image service: %w", err)
 	}
+	// The calls of the check are measured too.
 	runtime.Images = timedImages{runtime.Images}
 	if _, err = runtime.Images.ListImages(probeCtx, nil); err != nil {
 		return nil, fmt.Errorf("list images: %w", err)

@@ -44,8 +44,10 @@ func Sockets(runDir, socketFile string) ([]string, error) {
 			continue
 		case err != nil:
 			errs = append(errs, err)
+		// A folder or file of this name is no runtime. It is reported only if no socket is found.
 		case info.Mode().Type() != fs.ModeSocket:
 			errs = append(errs, fmt.Errorf("%s is not a socket", path))
+		// The run directory can contain links from one name to the other.
 		case !contains(found, info):
 			found = append(found, info)
 			paths = append(paths, path)

@@ -59,6 +59,7 @@ func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, 
 			return id, err
 		}
 	}
+	// The credentials are gathered for each attempt, so a corrected Secret helps the next one.
 	offers, problems, err := c.credentials(ctx, t, ref, later)
 	if err != nil {
 		return "", err
@@ -67,6 +68,7 @@ func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, 
 	if err == nil {
 		return id, nil
 	}
+	// Sources that could not be read may be why the pull failed, so the message has both.
 	err = ended(ctx, err)
 	if len(problems) > 0 {
 		return "", fmt.Errorf("%w; also: %s", err, strings.Join(problems, "; "))

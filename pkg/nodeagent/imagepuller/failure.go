@@ -38,6 +38,7 @@ type cause struct {
 // causes is searched in order. An error text may contain phrases of several causes; the earlier entry is closer to
 // the root cause. Codes come last, because a runtime may attach a code to an error that it only forwards.
 var causes = []cause{
+	// These are errors of the connection to the runtime itself.
 	{noRuntime, nil, []string{"transport: error while dialing", "error reading from server", "transport is closing"}},
 	{diskFull, nil, []string{"no space left on device", "disk quota exceeded"}},
 	{noPlatform, nil, []string{"no match for platform", "no matching manifest for", "no image found in image index for architecture"}},
@@ -58,6 +59,7 @@ var causes = []cause{
 	{registryFailure, nil, []string{
 		"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway timeout",
 	}},
+	// The phrase contains "not found", a phrase of absent, so this entry must come first.
 	{lost, nil, []string{"blob not found"}},
 	{absent, nil, []string{"not found", "manifest unknown", "name unknown"}},
 	{errReference.Error(), nil, []string{"invalid reference format"}},

@@ -109,6 +109,7 @@ func (c *Controller) report(ctx context.Context, node *v1beta1.NodeImage, status
 	update := node.DeepCopy()
 	update.Status = status
 	updated, err := c.config.Client.NodeImages().UpdateStatus(ctx, update, metav1.UpdateOptions{})
+	// The event of the deletion starts the next pass, which ends the pulls.
 	if apierrors.IsNotFound(err) {
 		return reconcile.Result{}, nil
 	}

@@ -33,6 +33,7 @@ func newReference(of imageTag) (imageReference, error) {
 		separator = "@"
 	}
 	r.asked = of.image + separator + of.tag
+	// The name is checked alone first, because a name with a tag and another tag behind it could parse too.
 	named, err := reference.ParseNormalizedNamed(of.image)
 	if err == nil && !reference.IsNameOnly(named) {
 		err = errors.New("the name already has a tag or digest")

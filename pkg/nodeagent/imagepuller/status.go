@@ -16,6 +16,7 @@ func (c *Controller) statusOf(node *v1beta1.NodeImage) v1beta1.NodeImageStatus {
 	for image := range node.Spec.Images {
 		var reports []v1beta1.ImageTagStatus
 		for _, tag := range node.Spec.Images[image].Tags {
+			// A finished pull stays in the map until the NodeImage has its report. Then its tag has no task any more.
 			if p := c.pulls[imageTag{image, tag.Tag}]; p != nil {
 				reports = append(reports, p.report())
 			} else if report := reportOf(node, image, tag.Tag); report != nil {

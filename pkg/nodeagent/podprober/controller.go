@@ -138,6 +138,7 @@ func (c *Controller) sync(ctx context.Context, _ types.NamespacedName) (reconcil
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// Without a NodePodProbe, nothing is wanted.
 	if node == nil {
 		node = &v1alpha1.NodePodProbe{}
 	}

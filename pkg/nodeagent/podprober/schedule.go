@@ -137,6 +137,7 @@ func (s *schedule) startDue(ctx context.Context) time.Duration {
 // shared place. If there is none, the Pod joins the list of starved Pods, which finish serves in order.
 func (s *schedule) start(ctx context.Context, pod *pod) {
 	for len(pod.waiting) > 0 && pod.running < perPod && ctx.Err() == nil {
+		// No shared place is free. The Pod waits in the list until finish calls it.
 		if pod.running > 0 && s.shared == shared {
 			if !pod.starved {
 				pod.starved = true
@@ -151,6 +152,7 @@ func (s *schedule) start(ctx context.Context, pod *pod) {
 		p := pod.waiting[0]
 		pod.waiting = pod.waiting[1:]
 		p.running = true
+		// A probe is late if it waited for a place or if the agent is overloaded.
 		countLate(s.clock.Since(p.due), p.period())
 		once, cancel := context.WithCancel(ctx)
 		p.cancel = cancel

@@ -104,6 +104,7 @@ func (c *Controller) write(
 	ctx context.Context, node *v1alpha1.NodePodProbe, status *v1alpha1.NodePodProbeStatus,
 ) (reconcile.Result, error) {
 	statuses := status.PodProbeStatuses
+	// A null in a merge patch would remove the field. The list must become empty instead.
 	if statuses == nil {
 		statuses = []v1alpha1.PodProbeStatus{}
 	}
@@ -121,6 +122,7 @@ func (c *Controller) write(
 		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
 	}
 	klog.FromContext(ctx).V(4).Info("Reported", "pods", len(statuses))
+	// The cache has no managed fields either.
 	stored.ManagedFields = nil
 	c.wrote, c.wroteAt = written{stored}, c.config.Clock.Now()
 	return reconcile.Result{RequeueAfter: c.refresh}, nil
@@ -137,6 +139,7 @@ func (c *Controller) status(node *v1alpha1.NodePodProbe) *v1alpha1.NodePodProbeS
 		pod := v1alpha1.PodProbeStatus{Name: entry.Name, Namespace: entry.Namespace, UID: entry.UID}
 		for j := range entry.Probes {
 			p := c.schedule.probes[probeKey{podKey{entry.Namespace, entry.Name, types.UID(entry.UID)}, entry.Probes[j].Name}]
+			// The spec can be newer than the schedule: sync runs in another worker.
 			if p == nil || p.result.state == "" {
 				continue
 			}

@@ -27,6 +27,7 @@ func podsAndClaims(ctx context.Context, p *Plugin, object runtime.Object) string
 		return fmt.Sprintf(", list pods error: %v", err)
 	}
 	namespace := accessor.GetName()
+	// A Pod that terminates already does not count: the deletion of the namespace changes nothing for it.
 	pods, err := count(func(options metav1.ListOptions) ([]corev1.Pod, string, error) {
 		options.FieldSelector = unfinished
 		list, err := p.Host.CoreV1().Pods(namespace).List(ctx, options)
@@ -43,6 +44,7 @@ func podsAndClaims(ctx context.Context, p *Plugin, object runtime.Object) string
 	if pods > 0 {
 		return fmt.Sprintf(" and active pods %d>0", pods)
 	}
+	// The phase of a claim is no field selector, so the claims are filtered here.
 	claims, err := count(func(options metav1.ListOptions) ([]corev1.PersistentVolumeClaim, string, error) {
 		list, err := p.Host.CoreV1().PersistentVolumeClaims(namespace).List(ctx, options)
 		if err != nil {

@@ -106,6 +106,7 @@ func (p *Plugin) check(ctx context.Context, cloneSet *apps.CloneSet, added sets.
 	if err != nil {
 		return nil, err
 	}
+	// The index in the message is that of the list that the user wrote.
 	for i, name := range names {
 		pod := own[name]
 		switch {

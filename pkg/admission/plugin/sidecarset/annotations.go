@@ -46,6 +46,7 @@ func (p *Plugin) checkAnnotations(ctx context.Context, set, old *apps.SidecarSet
 		return nil, nil
 	}
 	at := field.NewPath("spec", "patchPodMetadata")
+	// The rules are selected by the labels of the new object, which decide from now on.
 	expressions, err := p.allowed(ctx, set.Labels)
 	if err != nil {
 		return nil, err
@@ -115,6 +116,7 @@ func (p *Plugin) allowed(ctx context.Context, values map[string]string) ([]*rege
 	if err != nil {
 		return nil, fmt.Errorf("get ConfigMap %s/%s: %w", p.Namespace, configuration, err)
 	}
+	// The ConfigMap has other settings too, so the key can be missing.
 	text, found := config.Data[allowedKey]
 	if !found {
 		return nil, nil

@@ -44,6 +44,7 @@ func (p *Plugin) conflicts(ctx context.Context, set, old *apps.SidecarSet, other
 		return nil, err
 	}
 	if old != nil && len(errs) > 0 {
+		// Conflicts are rare, so the stored object is checked only when the new one has some.
 		stored, err := validation.ValidateSidecarSetConflicts(old, others, namespaces)
 		if err != nil {
 			return nil, err

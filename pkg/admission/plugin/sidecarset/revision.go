@@ -57,6 +57,7 @@ func (p *Plugin) checkCustomVersion(ctx context.Context, set *apps.SidecarSet, v
 	if problems := validation.IsValidLabelValue(version); len(problems) > 0 {
 		return field.ErrorList{field.Invalid(at, version, "is not a valid label value: "+strings.Join(problems, "; "))}, nil
 	}
+	// One revision is enough for the answer.
 	selector := labels.Set{pub.SidecarSetNameKey: set.Name, pub.SidecarSetCustomVersionKey: version}.String()
 	revisions, err := p.Host.AppsV1().ControllerRevisions(p.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: 1})
 	if err != nil {

@@ -90,6 +90,7 @@ func (p *Plugin) checkTarget(
 	if err != nil {
 		return nil, err
 	}
+	// An object with the own name is the one that is created again, for example by a retry.
 	for other, theirs := range others {
 		if other != name && theirs.Name == target.Name &&
 			schema.FromAPIVersionAndKind(theirs.APIVersion, theirs.Kind).GroupKind() == kind {

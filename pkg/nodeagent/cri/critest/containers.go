@@ -73,6 +73,7 @@ func (s *Server) ContainerStatus(_ context.Context, r *runtimeapi.ContainerStatu
 // ExecSync calls the function that OnExec set.
 func (s *Server) ExecSync(ctx context.Context, r *runtimeapi.ExecSyncRequest) (*runtimeapi.ExecSyncResponse, error) {
 	s.containers.mu.Lock()
+	// The function is called without the lock, because it may block.
 	exec := s.containers.exec
 	s.containers.mu.Unlock()
 	if exec == nil {

@@ -78,6 +78,7 @@ func (s *Server) Version(ctx context.Context, _ *runtimeapi.VersionRequest) (*ru
 
 // StopContainer succeeds at once.
 func (s *Server) StopContainer(ctx context.Context, _ *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+	// gRPC sends the deadline of the caller, so a test can check how patient it is.
 	if deadline, bounded := ctx.Deadline(); bounded {
 		s.allowed.Store(int64(time.Until(deadline)))
 	}

@@ -108,6 +108,7 @@ func Start(t *testing.T, address string, behaviours ...Behaviour) *Registry {
 	require.NoError(t, err)
 	good := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	pulls := good
+	// The last behaviour is the outermost one.
 	for _, behaviour := range behaviours {
 		pulls = behaviour(pulls)
 	}
@@ -138,6 +139,7 @@ func Image(t *testing.T, architecture string, size int64) v1.Image {
 	require.NoError(t, err)
 	config, err := image.ConfigFile()
 	require.NoError(t, err)
+	// The image caches its configuration, which must not change.
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", architecture
 	image, err = mutate.ConfigFile(image, config)
