@@ -79,16 +79,20 @@ func keyOf(d definition, object *unstructured.Unstructured) key {
 	return key{schema.GroupResource{Group: d.group, Resource: d.plural}, object.GetNamespace(), object.GetName()}
 }
 
-// report is what `kruise-apiserver store import` prints.
+// report is what `kruise-apiserver store import` prints. The type importer.Report describes most of the fields.
 type report struct {
+	// Objects and Bytes count what the import stores. SpaceBytes is the space of the store before the import, or negative if
+	// etcd does not say.
 	Objects    int            `json:"objects"`
 	Bytes      int64          `json:"bytes"`
 	SpaceBytes int64          `json:"spaceBytes"`
 	Kinds      map[string]int `json:"kinds"`
-	Refused    []struct {
+	// Refused are objects that this release cannot store. The import writes nothing if there is one.
+	Refused []struct {
 		Object   string   `json:"object"`
 		Problems []string `json:"problems"`
 	} `json:"refused"`
+	// Changes are the fields that clients read differently after the take-over. Only lost values stop the import.
 	Changes []struct {
 		Kind    string `json:"kind"`
 		Path    string `json:"path"`
@@ -98,6 +102,7 @@ type report struct {
 		Objects int    `json:"objects"`
 		Lost    bool   `json:"lost"`
 	} `json:"changes"`
+	// Done is nil if nothing was imported, such as after a dry run.
 	Done *struct {
 		Written   int `json:"written"`
 		Unchanged int `json:"unchanged"`

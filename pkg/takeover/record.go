@@ -27,6 +27,7 @@ const (
 // record is what a take-over must know after an interruption. It is written after each complete step, and before
 // anything that cannot be read again.
 type record struct {
+	// Direction is one of the constants above, or empty.
 	Direction string `json:"direction,omitempty"`
 	// Step is the last complete step of the direction.
 	Step string `json:"step,omitempty"`

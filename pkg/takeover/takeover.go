@@ -25,6 +25,7 @@ type Store interface {
 
 // Takeover moves one cluster.
 type Takeover struct {
+	// Dynamic and Discovery are clients of kube-apiserver, which forwards requests for Kruise according to the APIServices.
 	Dynamic   dynamic.Interface
 	Discovery discovery.ServerResourcesInterface
 	// Namespace is where Kruise is installed. Service is the Service of kruise-apiserver in it. StoreConfigMap is the ConfigMap by
@@ -35,7 +36,8 @@ type Takeover struct {
 	// AcceptLoss takes over also if objects have values that this release does not keep.
 	AcceptLoss bool
 	// Out receives the progress.
-	Out   io.Writer
+	Out io.Writer
+	// Clock measures all waits. Tests set another one.
 	Clock clock.Clock
 
 	// Interrupt, if set, is called after each step, before and after it is recorded. If it returns an error, the take-over ends.
