@@ -31,8 +31,7 @@ func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// restart are the flags of a request to restart containers.
-// unready and minStarted are in seconds.
+// restart are the flags of a request to restart containers. unready and minStarted are in seconds.
 type restart struct {
 	pod        string
 	containers []string
@@ -168,6 +167,7 @@ func (s *source) broadcastJob(ctx context.Context, o *options) (runtime.Object, 
 	job := &v1beta1.BroadcastJob{
 		TypeMeta: typeMeta("BroadcastJob"), ObjectMeta: metav1.ObjectMeta{Name: o.name, Namespace: o.cluster.Namespace},
 	}
+	// The command replaces the entrypoint of the image, as in kubectl create job.
 	if s.image != "" {
 		job.Spec.Template.Spec = corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever,
@@ -179,6 +179,7 @@ func (s *source) broadcastJob(ctx context.Context, o *options) (runtime.Object, 
 	if err != nil {
 		return nil, err
 	}
+	// A schedule has exactly one template, so another one means another kind of job.
 	template := schedule.Spec.Template.BroadcastJobTemplate
 	if template == nil {
 		return nil, fmt.Errorf("from must be a broadcastJob template, but got %s", templateOf(schedule))

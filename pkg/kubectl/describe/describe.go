@@ -26,6 +26,7 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
+// installed makes Install safe to call for each command tree: a second call would wrap its own function.
 var installed sync.Once
 
 // Install makes kubectl's describe use this package for kinds that roll out. kubectl keeps the function in a global variable.
@@ -61,6 +62,7 @@ type describer struct {
 // is a part of the description.
 func (d *describer) Describe(namespace, name string, settings kubectldescribe.DescriberSettings) (string, error) {
 	ctx := context.TODO() //nolint:forbidigo // kubectl's interface has no context.
+	// why.Read needs only the namespace, the name and the UID of the object.
 	object := &unstructured.Unstructured{}
 	object.SetNamespace(namespace)
 	w, err := d.cluster.Workload(ctx, d.row, namespace, name)
@@ -78,6 +80,7 @@ func (d *describer) Describe(namespace, name string, settings kubectldescribe.De
 		return "", err
 	}
 	if settings.ShowEvents {
+		// The UID leaves out events of an earlier object with the same name.
 		events, err := d.cluster.Core.CoreV1().Events(namespace).List(ctx,
 			metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(w.GetUID())})
 		if err != nil {

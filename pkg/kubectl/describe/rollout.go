@@ -104,6 +104,7 @@ func (o *rolloutOptions) run(ctx context.Context, factory cmdutil.Factory, strea
 	d := &rolloutDescriber{
 		cluster: c, mapper: mapper, clock: now, plain: o.plain, rollouts: c.Dynamic.Resource(mapping.Resource).Namespace(c.Namespace),
 	}
+	// Only one Rollout can be followed, so --all describes each of them once.
 	if o.watch && len(args) == 1 {
 		return d.follow(ctx, streams, args[0])
 	}
@@ -169,6 +170,7 @@ func (d *rolloutDescriber) follow(ctx context.Context, streams genericiooptions.
 	}
 }
 
+// separatorWidth is the length of the line between two descriptions, in characters.
 const separatorWidth = 80
 
 // untilClosed shows a Rollout now and after each event, until show returns true or the server closes the watch. A
@@ -194,6 +196,7 @@ func (d *rolloutDescriber) untilClosed(
 	for event := range events.ResultChan() {
 		changed, ok := event.Object.(*unstructured.Unstructured)
 		switch {
+		// Nothing is left to follow, so this is the end and no error.
 		case event.Type == watch.Deleted:
 			return true, nil
 		case !ok || event.Type == watch.Error:

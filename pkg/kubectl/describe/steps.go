@@ -48,6 +48,7 @@ func status(rollout *unstructured.Unstructured, state string, plain bool) string
 	if phase == "Progressing" && state == "StepPaused" {
 		phase, shown = state, "Paused"
 	}
+	// A newer release of Rollouts can have phases that are not in the table. They have no icon.
 	look, known := phases[phase]
 	switch {
 	case phase == "":
@@ -228,10 +229,9 @@ func images(workload *unstructured.Unstructured) (all []string) {
 	return all
 }
 
-// pods prints the Pods of a workload by batch. Those that are ready come first. It lists by the selector of the
-// workload, whose Pods can belong to ReplicaSets between.
+// pods prints the Pods of a workload by batch. Those with more ready containers come first. It lists by the
+// selector of the workload and not by the owner, because the Pods of a Deployment belong to its ReplicaSets.
 func (d *rolloutDescriber) pods(ctx context.Context, out io.Writer, workload *unstructured.Unstructured) error {
-	// The Pods can belong to ReplicaSets between, so the selector and not the owner decides.
 	selector := &metav1.LabelSelector{}
 	given, _, _ := unstructured.NestedMap(workload.Object, "spec", "selector")
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(given, selector); err != nil {

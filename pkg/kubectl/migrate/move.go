@@ -37,6 +37,7 @@ func (m *move) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// All means those at the start, so replicas that are added later stay where they are.
 	if m.replicas < 0 {
 		m.replicas = source.Replicas
 	}

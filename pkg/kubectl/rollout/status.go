@@ -88,6 +88,7 @@ func (v detailedViewer) Status(object runtime.Unstructured, revision int64) (str
 	if err != nil {
 		return text, done, err
 	}
+	// kubectl passes an object of any kind. Of returns nil for a kind that is not in the table.
 	w, err := workload.Of(&unstructured.Unstructured{Object: object.UnstructuredContent()})
 	if w == nil || err != nil {
 		return text, done, err

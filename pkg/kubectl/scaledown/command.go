@@ -108,6 +108,7 @@ func (o *options) run(ctx context.Context, factory cmdutil.Factory, args []strin
 	if err != nil {
 		return err
 	}
+	// The line is not a part of a structured output such as JSON, which programs parse.
 	if *o.print.OutputFormat == "" {
 		_, _ = fmt.Fprintf(o.Out, "# %s delete pods %v successfully\n", set.Name, o.pods)
 	}
@@ -118,6 +119,7 @@ func (o *options) run(ctx context.Context, factory cmdutil.Factory, args []strin
 // already, or one that is named twice. The check and the patch are for the same version of the CloneSet.
 func (o *options) check(ctx context.Context, c *cluster.Cluster, set *v1beta1.CloneSet) error {
 	replicas := *replicasOf(set)
+	// The patch would make the replicas negative.
 	if int(replicas) < len(o.pods) {
 		return fmt.Errorf("CloneSet %s has %d replicas: name at most as many Pods, not %d", set.Name, replicas, len(o.pods))
 	}

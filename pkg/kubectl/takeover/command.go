@@ -58,7 +58,7 @@ func (o *options) run(do func(context.Context, *takeover.Takeover) error) func(*
 		if err != nil {
 			return err
 		}
-		// The objects of a large cluster are read in one go.
+		// The command reads all objects, and the default limits of client-go would make that slow in a large cluster.
 		config.QPS, config.Burst = 100, 200
 		clients, err := dynamic.NewForConfig(config)
 		if err != nil {

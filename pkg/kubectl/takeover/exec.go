@@ -49,6 +49,7 @@ func (p *inPod) Run(ctx context.Context, input io.Reader, args ...string) ([]byt
 		return nil, err
 	}
 	command := append([]string{program, "store"}, args...)
+	// The command must open the same store as the server in this Pod.
 	command = append(command, flagsOf(pod)...)
 	request := p.core.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{
@@ -75,6 +76,7 @@ const restart = 2 * time.Minute
 func (p *inPod) pod(ctx context.Context) (found *corev1.Pod, err error) {
 	waited := wait.PollUntilContextTimeout(ctx, time.Second, restart, true, func(ctx context.Context) (bool, error) {
 		found, err = p.running(ctx)
+		// No error ends the wait, because the container may start again at this time.
 		return err == nil, nil
 	})
 	return found, errors.Join(err, waited)

@@ -66,6 +66,7 @@ func Render(f *Facts) string {
 // pod returns the node of a Pod with its claims.
 func (f *Facts) pod(pod *corev1.Pod) node {
 	words := []string{string(pod.Status.Phase)}
+	// The phase does not show that a Pod is being deleted.
 	if pod.DeletionTimestamp != nil {
 		words = []string{"Terminating"}
 	}

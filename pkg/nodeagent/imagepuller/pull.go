@@ -166,7 +166,7 @@ func (c *Controller) finish(ctx context.Context, p *pull, id string, err error) 
 	end := c.time()
 	took := c.config.Clock.Since(p.began).Round(time.Millisecond)
 	c.say(p, func(now *v1beta1.ImageTagStatus) {
-		// The image was present, so the pull has not begun before.
+		// The pull ended before it asked for a slot: the image was present, or its name is wrong.
 		if now.StartTime == nil {
 			now.StartTime = end
 		}
