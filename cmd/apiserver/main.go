@@ -18,6 +18,7 @@ func main() {
 	os.Exit(run())
 }
 
+// run returns the exit code, so that deferred calls run before the process exits.
 func run() int {
 	command, err := app.NewCommand()
 	if err != nil {

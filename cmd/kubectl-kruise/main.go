@@ -17,6 +17,8 @@ func main() {
 	if err != nil {
 		cmdutil.CheckErr(err)
 	}
+	// kubectl's commands end the process themselves on errors. RunNoErrOutput leaves the printing of other errors to
+	// CheckErr, so that all look alike.
 	if err := cli.RunNoErrOutput(command); err != nil {
 		cmdutil.CheckErr(err)
 	}

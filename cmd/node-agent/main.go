@@ -25,6 +25,7 @@ func main() {
 	os.Exit(run())
 }
 
+// run returns the exit code, so that deferred calls run before the process exits.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

@@ -27,7 +27,7 @@ func Main(run func(ctx context.Context, root string, args []string) error) {
 	}
 }
 
-// Root returns the nearest parent folder that contains a go.mod.
+// Root returns the nearest parent folder that contains a go.mod. So a command works from any folder of the checkout.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

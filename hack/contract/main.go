@@ -17,7 +17,8 @@ func main() {
 	}
 }
 
-// run rewrites every page of the checkout, and returns an error for invalid comments.
+// run rewrites every page of the checkout, and returns an error for invalid comments. It writes the pages also if
+// there are problems, so that the author sees all changes.
 func run(root string) error {
 	tests, problems, err := readTests(root)
 	if err != nil {

@@ -11,12 +11,14 @@ import (
 // row matches a case in the table of a page: its number, its description and its tests.
 var row = regexp.MustCompile(`^\| (\d+[a-z]?) \| (.*) \| ([^|]*) \|$`)
 
+// noTest is the cell of a case without a test.
 const noTest = "no test yet"
 
 // pageOf returns the name of a page, which is its file name without the extension.
 func pageOf(file string) string { return strings.TrimSuffix(filepath.Base(file), ".md") }
 
-// fill writes the tests of each case into the rows of a page, and deletes those cases from tests. A duplicate number is a problem.
+// fill writes the tests of each case into the rows of a page, and deletes those cases from tests. A duplicate number
+// is a problem. What is left in tests after all pages are filled has no page.
 func fill(content, page string, tests map[caseID][]test) (filled string, problems []error) {
 	lines := strings.Split(content, "\n")
 	seen := map[string]bool{}
@@ -37,7 +39,7 @@ func fill(content, page string, tests map[caseID][]test) (filled string, problem
 	return strings.Join(lines, "\n"), problems
 }
 
-// cell formats tests, grouped by folder.
+// cell formats tests, grouped by folder and sorted, so that the same tests always give the same text.
 func cell(tests []test) string {
 	if len(tests) == 0 {
 		return noTest

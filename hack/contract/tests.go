@@ -29,7 +29,8 @@ var (
 	numbered = regexp.MustCompile(`(Row|Case)\d`)
 )
 
-// readTests returns the tests of each case in a checkout. problems lists invalid comments and test names.
+// readTests returns the tests of each case in a checkout. problems lists invalid comments and test names. err is for
+// files that cannot be read.
 func readTests(root string) (tests map[caseID][]test, problems []error, err error) {
 	tests = map[caseID][]test{}
 	for _, top := range tops {
@@ -52,7 +53,7 @@ func readTests(root string) (tests map[caseID][]test, problems []error, err erro
 	return tests, problems, nil
 }
 
-// readFile adds the tests of one file.
+// readFile adds the tests of one file. A comment counts if it is above a test or inside of it.
 func readFile(path, folder string, tests map[caseID][]test) (problems []error, err error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -63,6 +64,7 @@ func readFile(path, folder string, tests map[caseID][]test) (problems []error, e
 		name := testAt(file, group)
 		for _, comment := range group.List {
 			line := strings.TrimSpace(strings.TrimPrefix(comment.Text, "//"))
+			// Only comments that clearly mean a case are checked, so that prose with the word "case" is allowed.
 			if !meant.MatchString(line) {
 				continue
 			}
@@ -98,6 +100,7 @@ func testAt(file *ast.File, group *ast.CommentGroup) string {
 	return ""
 }
 
+// isTest returns true for functions that the go command runs as a test, a fuzz test or a benchmark.
 func isTest(function *ast.FuncDecl) bool {
 	name := function.Name.Name
 	return function.Recv == nil &&

@@ -26,7 +26,8 @@ type Image struct {
 	Archive string
 }
 
-// archive writes the image of the program to path, unless the file already contains it.
+// archive writes the image of the program to path, unless the file already contains it. An unchanged file keeps its
+// time, so nothing that depends on it is done again.
 func archive(program Program, binary, path, architecture string) (Image, error) {
 	image, err := newImage(program, binary, architecture)
 	if err != nil {
@@ -36,6 +37,7 @@ func archive(program Program, binary, path, architecture string) (Image, error) 
 	if err != nil {
 		return Image{}, fmt.Errorf("compute digest: %w", err)
 	}
+	// Twelve digits of the digest are enough to tell builds apart, and short enough to read.
 	const short = 12
 	tag := program.Tag
 	if tag == "" {
@@ -52,12 +54,14 @@ func archive(program Program, binary, path, architecture string) (Image, error) 
 	return result, nil
 }
 
+// file is an entry of a tar archive.
 type file struct {
 	name    string
 	content []byte
 }
 
-// writeArchive writes an OCI image layout as a tar file. The index comes first, so that Inspect reads only a few bytes.
+// writeArchive writes an OCI image layout as a tar file. The index comes first, so that Inspect reads only a few
+// bytes. The file appears by a rename, so a reader never sees a part of it.
 func writeArchive(path, ref string, image v1.Image, architecture string) error {
 	files, err := layoutFiles(ref, image, architecture)
 	if err != nil {
@@ -77,6 +81,7 @@ func writeArchive(path, ref string, image v1.Image, architecture string) error {
 	return os.Rename(out.Name(), path)
 }
 
+// writeTar writes the files with fixed modes and times, so that equal contents give equal archives.
 func writeTar(out io.Writer, files []file) error {
 	w := tar.NewWriter(out)
 	for _, f := range files {
@@ -91,6 +96,8 @@ func writeTar(out io.Writer, files []file) error {
 	return w.Close()
 }
 
+// layoutFiles returns the files of an OCI image layout with one image. The annotations give the image its name when
+// containerd imports it.
 func layoutFiles(ref string, image v1.Image, architecture string) ([]file, error) {
 	manifest, err := image.RawManifest()
 	if err != nil {
@@ -140,6 +147,7 @@ func layoutFiles(ref string, image v1.Image, architecture string) ([]file, error
 	return files, nil
 }
 
+// layerFile returns the compressed content of a layer.
 func layerFile(layer v1.Layer) (file, error) {
 	digest, err := layer.Digest()
 	if err != nil {
@@ -155,9 +163,11 @@ func layerFile(layer v1.Layer) (file, error) {
 	return file{blobName(digest), data.Bytes()}, err
 }
 
+// blobName returns the path of a blob in an OCI image layout.
 func blobName(digest v1.Hash) string { return "blobs/" + digest.Algorithm + "/" + digest.Hex }
 
-// Inspect returns the image in an archive of this package.
+// Inspect returns the image in an archive of this package. It does not read the layers, and does not check their
+// digests.
 func Inspect(path string) (Image, error) {
 	index, err := readIndex(path)
 	if err != nil {
@@ -172,6 +182,7 @@ func Inspect(path string) (Image, error) {
 	return image, nil
 }
 
+// readIndex reads up to the index, which is the first file in archives of this package.
 func readIndex(path string) (*v1.IndexManifest, error) {
 	in, err := os.Open(path)
 	if err != nil {

@@ -26,7 +26,7 @@ type Builder struct {
 	Version string
 }
 
-// Build creates the archive of each program and returns the images in the same order.
+// Build creates the archive of each program and returns the images in the same order. It builds one after the other.
 func (b Builder) Build(ctx context.Context, programs ...Program) ([]Image, error) {
 	list := make([]Image, 0, len(programs))
 	for _, program := range programs {
@@ -50,6 +50,7 @@ func (b Builder) Compile(ctx context.Context, program Program, out string) error
 
 // CompileFor is Compile for another operating system, in Go's notation.
 func (b Builder) CompileFor(ctx context.Context, system string, program Program, out string) error {
+	// A fixture with a fixed tag must not change with each commit, so it gets no version, unless this is a release.
 	variables := program.Variables
 	if program.Tag == "" || b.Version != "" {
 		stamp, err := b.versionVariables(ctx)
@@ -63,6 +64,7 @@ func (b Builder) CompileFor(ctx context.Context, system string, program Program,
 	})
 }
 
+// arch returns the target architecture.
 func (b Builder) arch() string { return cmp.Or(b.Arch, runtime.GOARCH) }
 
 // Binary returns the path of a compiled program.
@@ -91,6 +93,7 @@ type Compilation struct {
 
 // Compile builds a static program. The result depends only on the source, the toolchain and the variables.
 func Compile(ctx context.Context, c Compilation) error {
+	// The programs have no symbols and no debug information, which makes them smaller.
 	flags := []string{"-s", "-w"}
 	for _, name := range slices.Sorted(maps.Keys(c.Variables)) {
 		flags = append(flags, "-X", name+"="+c.Variables[name])
@@ -111,6 +114,7 @@ var sources = []string{"go.mod", "go.sum", "cmd", "pkg", ":(exclude,glob)**/*_te
 
 // versionVariables returns the version variables that Kubernetes programs print. They come from the last commit that changed
 // the sources of the programs. Other commits change neither the programs nor their images, so nothing restarts in a cluster.
+// git runs a command of git in the checkout and returns its output.
 func (b Builder) versionVariables(ctx context.Context) (map[string]string, error) {
 	git := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", args...)

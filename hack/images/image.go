@@ -17,7 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is the user ID of the programs, unless their Pod sets another.
+// user is the user ID of the programs, unless their Pod sets another. 65532 is the usual ID of users without
+// privileges in minimal images.
 const user = 65532
 
 // epoch is the timestamp of all files in an image. The current time would change the digest.
@@ -52,6 +53,8 @@ func newImage(program Program, binary, architecture string) (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
+// newLayer returns the layer with all files of the image. The order and the times are fixed, so the same program
+// gives the same digest.
 func newLayer(path, binary string) (v1.Layer, error) {
 	program, err := os.ReadFile(binary)
 	if err != nil {
@@ -81,6 +84,7 @@ func newLayer(path, binary string) (v1.Layer, error) {
 	if err := w.Close(); err != nil {
 		return nil, fmt.Errorf("write layer: %w", err)
 	}
+	// The layer is read several times: for its digest, its size, and its content.
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil }
 	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer),
 		tarball.WithCompressedCaching, tarball.WithCompressionLevel(gzip.BestSpeed))

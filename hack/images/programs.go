@@ -19,7 +19,7 @@ type Program struct {
 	BuildTags []string
 }
 
-// Programs returns the images that the chart runs.
+// Programs returns the images that the chart runs. Their names are those of the values of the chart, see hack/local.
 func Programs() []Program {
 	return []Program{
 		{Name: "apiserver", Package: "./cmd/apiserver", Path: "/kruise-apiserver"},
@@ -32,7 +32,8 @@ func Programs() []Program {
 // Plugin returns the plugin of kubectl. Users run it: it has no image.
 func Plugin() Program { return Program{Name: "kubectl-kruise", Package: "./cmd/kubectl-kruise"} }
 
-// Fixtures returns the images that examples and tests use, and the sandbox image of local Pods.
+// Fixtures returns the images that examples and tests use, and the sandbox image of local Pods. Their tags are fixed,
+// because manifests name them. Several versions of one program let tests update Pods.
 func Fixtures() []Program {
 	demo := func(version string) Program {
 		return Program{
@@ -57,6 +58,7 @@ func Fixtures() []Program {
 	}
 }
 
+// file returns the name of the program and of its archive without their folders.
 func (p Program) file() string {
 	if p.Tag == "" {
 		return p.Name

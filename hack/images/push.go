@@ -17,7 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Push uploads a compiled program to a registry over plain HTTP. target is host:port/repository:tag.
+// Push uploads a compiled program to a registry over plain HTTP. target is host:port/repository:tag. The registry is
+// one of a test, so there are no credentials.
 func Push(ctx context.Context, program Program, binary, target string) (Image, error) {
 	ref, err := name.ParseReference(target, name.Insecure)
 	if err != nil {
@@ -53,6 +54,7 @@ func PushArchive(ctx context.Context, archive, registry string) error {
 	if err != nil {
 		return fmt.Errorf("push %s: %w", archive, err)
 	}
+	// The library reads a layout from a folder, so the archive is unpacked.
 	dir, err := os.MkdirTemp("", "kruise-image-")
 	if err != nil {
 		return fmt.Errorf("push %s: %w", archive, err)
@@ -79,7 +81,7 @@ func PushArchive(ctx context.Context, archive, registry string) error {
 	return nil
 }
 
-// unpack extracts an archive of this package into a folder.
+// unpack extracts an archive of this package into a folder. It refuses names that lead out of the folder.
 func unpack(archive, dir string) error {
 	in, err := os.Open(archive)
 	if err != nil {

@@ -13,12 +13,14 @@ import (
 	"kruise.io/kruise/hack/images"
 )
 
-// chartKeys maps a program to the name of its image in the chart's values.
+// chartKeys maps a program to the name of its image in the chart's values. A program without an entry cannot be
+// installed.
 var chartKeys = map[string]string{"apiserver": "apiserver", "controller": "manager", "node-agent": "daemon"}
 
 // workloads lists the workloads of the chart, in the order in which they become ready.
 var workloads = []string{"deployment/kruise-apiserver", "deployment/kruise-controller-manager", "daemonset/kruise-daemon"}
 
+// The names and the time limit of an installation. rolloutTimeout is for each workload.
 const (
 	installationNamespace = "kruise-system"
 	// releaseNamespace contains the Helm release record. It cannot be the namespace of the installation, because the
@@ -38,9 +40,11 @@ func deploy(ctx context.Context, l *local, _ []string) error {
 	if err != nil {
 		return err
 	}
+	// The tools are those of the local cluster, so the machine needs none of its own.
 	if err := l.cluster.BuildBinaries(ctx, "kubectl", "helm"); err != nil {
 		return err
 	}
+	// A registry of the user is used for any cluster, also for the local one.
 	registry, tag := os.Getenv("IMAGE_REPOSITORY"), os.Getenv("IMAGE_TAG")
 	switch {
 	case registry != "" && tag != "":
@@ -58,7 +62,8 @@ func deploy(ctx context.Context, l *local, _ []string) error {
 	}
 }
 
-// isOwn returns true if a kubeconfig belongs to the local cluster.
+// isOwn returns true if a kubeconfig belongs to the local cluster. The file can be a copy, so the address and the CA
+// are compared and not the path.
 func (l *local) isOwn(kubeconfig string) (bool, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -104,6 +109,8 @@ func imageValues(programs []images.Image) ([]string, error) {
 	return values, nil
 }
 
+// install installs or upgrades the chart, and waits until each workload is rolled out and the APIServices are
+// available. Values are set as strings, so that a tag such as 1 stays a text.
 func (l *local) install(ctx context.Context, kubeconfig string, values []string) error {
 	args := []string{"upgrade", "--install", "kruise", filepath.Join(l.root, "artifacts", "helm", "kruise"), "--namespace", releaseNamespace}
 	for _, value := range values {
@@ -126,7 +133,8 @@ func (l *local) install(ctx context.Context, kubeconfig string, values []string)
 	return err
 }
 
-// explain adds the state of the installation in the cluster to an error.
+// explain adds the state of the installation in the cluster to an error, because the error of a wait only says that
+// time is over.
 func (l *local) explain(ctx context.Context, kubeconfig string, err error) error {
 	pods, podsErr := l.tool(ctx, kubeconfig, "kubectl", "--namespace", installationNamespace, "get", "pods,events")
 	if podsErr != nil {

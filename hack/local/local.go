@@ -25,6 +25,8 @@ type local struct {
 	builder images.Builder
 }
 
+// newLocal reads the environment: NODES and KWOK_NODES change the size of the cluster. The images of the fixtures are
+// loaded when the cluster starts, so they are built before.
 func newLocal(root string, out io.Writer) (_ *local, err error) {
 	builder := images.Builder{ModuleRoot: root, Dir: filepath.Join(root, ".local", "images")}
 	config := localcluster.MainConfig(root)
@@ -52,6 +54,7 @@ func (l *local) say(format string, args ...any) {
 }
 
 // up starts the cluster and builds the programs in parallel. Then it installs the programs and applies the example.
+// It can be repeated: what runs already is kept.
 func up(ctx context.Context, l *local, _ []string) error {
 	if err := l.cluster.Prepare(ctx); err != nil {
 		return err
@@ -87,6 +90,7 @@ func up(ctx context.Context, l *local, _ []string) error {
 	return err
 }
 
+// down ends the cluster and removes its state. The programs stay in .local/bin.
 func down(ctx context.Context, l *local, _ []string) error {
 	if err := l.cluster.Down(ctx); err != nil {
 		return err
@@ -95,6 +99,7 @@ func down(ctx context.Context, l *local, _ []string) error {
 	return nil
 }
 
+// buildImages writes the images of the programs and of the fixtures.
 func buildImages(ctx context.Context, l *local, _ []string) error {
 	if _, err := l.buildPrograms(ctx); err != nil {
 		return err
@@ -103,6 +108,7 @@ func buildImages(ctx context.Context, l *local, _ []string) error {
 	return err
 }
 
+// buildPrograms builds the programs one by one, and prints where each image is.
 func (l *local) buildPrograms(ctx context.Context) ([]images.Image, error) {
 	l.say("building the images of %d programs", len(images.Programs()))
 	var list []images.Image
@@ -117,6 +123,7 @@ func (l *local) buildPrograms(ctx context.Context) ([]images.Image, error) {
 	return list, nil
 }
 
+// buildBinaries builds the programs that the cluster itself runs.
 func buildBinaries(ctx context.Context, l *local, _ []string) error {
 	if err := l.cluster.BuildBinaries(ctx); err != nil {
 		return err
@@ -125,6 +132,7 @@ func buildBinaries(ctx context.Context, l *local, _ []string) error {
 	return nil
 }
 
+// component controls one process of the cluster, for experiments with failures.
 func component(ctx context.Context, l *local, args []string) error {
 	verbs := map[string]func(context.Context, string) error{
 		"start": l.cluster.StartComponent, "stop": l.cluster.StopComponent,

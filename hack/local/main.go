@@ -24,6 +24,7 @@ var commands = []struct {
 
 func main() { checkout.Main(run) }
 
+// run finds the command and calls it. An unknown command is an error that lists all of them.
 func run(ctx context.Context, root string, args []string) error {
 	name := ""
 	if len(args) > 0 {

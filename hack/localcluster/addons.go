@@ -50,6 +50,7 @@ func (c *Cluster) addonTable() []addon {
 	}
 }
 
+// addons returns the components of the enabled addons.
 func (c *Cluster) addons() []component {
 	var list []component
 	for _, addon := range c.addonTable() {
@@ -60,6 +61,7 @@ func (c *Cluster) addons() []component {
 	return list
 }
 
+// registry returns the image registry of the cluster. Nodes use it as a mirror of all others.
 func (c *Cluster) registry() component {
 	return component{
 		process: process{name: "registry", path: "docker-registry", args: []string{"serve", c.path("registry.yaml")}, ns: inCluster},
@@ -67,6 +69,7 @@ func (c *Cluster) registry() component {
 	}
 }
 
+// provisioner returns the program that creates volumes. It has no readiness: claims simply wait until it works.
 func (c *Cluster) provisioner() component {
 	args := []string{"--kubeconfig=" + c.pki().kubeconfig("provisioner"), "--name=" + provisionerName, "--dir=" + c.path("volumes")}
 	return component{process: process{
@@ -74,6 +77,8 @@ func (c *Cluster) provisioner() component {
 	}}
 }
 
+// metricsServer returns metrics-server with short periods, because tests of autoscalers wait for it. Simulated nodes
+// have no kubelet to ask.
 func (c *Cluster) metricsServer() component {
 	p := c.pki()
 	kubeconfig := p.kubeconfig("metrics-server")
@@ -92,6 +97,7 @@ func (c *Cluster) metricsServer() component {
 	}
 }
 
+// kwok returns the program that simulates nodes and their Pods.
 func (c *Cluster) kwok() component {
 	args := []string{
 		"--kubeconfig=" + c.pki().kubeconfig("kwok"), "--config=" + c.path("kwok.yaml"),
@@ -127,6 +133,7 @@ func (c *Cluster) kwokReady(ctx context.Context) error {
 	return nil
 }
 
+// kwokNodeNames returns the names of the simulated nodes.
 func kwokNodeNames(n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -135,6 +142,7 @@ func kwokNodeNames(n int) []string {
 	return names
 }
 
+// renderAddons writes the files that the addons read. It writes those of disabled ones too, which does no harm.
 func (c *Cluster) renderAddons() error {
 	stages, err := static.ReadFile("static/kwok.yaml")
 	if err != nil {
@@ -147,7 +155,8 @@ func (c *Cluster) renderAddons() error {
 	)
 }
 
-// applyAddons applies the objects of the enabled addons.
+// applyAddons applies the objects of the enabled addons. It needs kube-apiserver. It overwrites changes of other
+// clients, so a restarted cluster has the objects of this checkout.
 func (c *Cluster) applyAddons(ctx context.Context) error {
 	ca, err := os.ReadFile(c.pki().cert(clusterCA))
 	if err != nil {

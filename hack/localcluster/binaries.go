@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/hack/images"
 )
 
-// tool is a program that is built from another module.
+// tool is a program that is built from another module. pkg is its package, and module the one whose version counts.
 type tool struct {
 	name   string
 	pkg    string
@@ -55,6 +55,7 @@ func (c *Cluster) initPath() string { return c.Binary(initProgram) }
 
 const initProgram = "kruise-local-init"
 
+// provisionerPath is the path of the program that creates volumes.
 func (c *Cluster) provisionerPath() string { return c.Binary("kruise-local-provisioner") }
 
 // Built returns how many programs this Cluster has built because the cache did not have their pinned version.
@@ -71,11 +72,13 @@ func (c *Cluster) BuildBinaries(ctx context.Context, names ...string) error {
 	return c.buildTools(ctx, func(name string) bool { return len(names) == 0 || slices.Contains(names, name) })
 }
 
+// lockBinaries waits until no other cluster of this checkout builds programs.
 func (c *Cluster) lockBinaries(ctx context.Context) (unlock func(), err error) {
 	return lockFile(ctx, filepath.Join(c.cfg.BinDir, ".lock"))
 }
 
-// buildNeeded builds the programs that run in this cluster.
+// buildNeeded builds the programs that run in this cluster. The two of this checkout have no version, so they are
+// always compiled; the go command caches them.
 func (c *Cluster) buildNeeded(ctx context.Context) error {
 	unlock, err := c.lockBinaries(ctx)
 	if err != nil {
@@ -125,6 +128,7 @@ func (c *Cluster) buildTools(ctx context.Context, wanted func(name string) bool)
 	return nil
 }
 
+// ensureTool builds a tool unless its version is in the cache, and points the link without a version to it.
 func (c *Cluster) ensureTool(ctx context.Context, module string, t tool, version string) error {
 	if version == "" {
 		return fmt.Errorf("build %s: %s/go.mod does not require %s", t.name, module, t.module)
@@ -147,6 +151,8 @@ func (c *Cluster) ensureTool(ctx context.Context, module string, t tool, version
 	return nil
 }
 
+// buildTool builds a tool. Programs of Kubernetes get their version, which they report in discovery and in their
+// node's status. The file gets its name when it is complete, so an interrupted build is repeated.
 func buildTool(ctx context.Context, module string, t tool, version, out string) error {
 	const prefix = "k8s.io/component-base/version."
 	variables := map[string]string{}
@@ -177,6 +183,7 @@ func toolVersions(ctx context.Context, goMod string) (map[string]string, error) 
 	return versions, nil
 }
 
+// link points a symbolic link to the target.
 func link(target, path string) error {
 	if current, err := os.Readlink(path); err == nil && current == target {
 		return nil

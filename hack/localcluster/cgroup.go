@@ -15,14 +15,16 @@ import (
 // cgroupPrefix is the prefix of all cgroups of local clusters.
 const cgroupPrefix = "kruise-local-"
 
+// cgroup is the name of the cgroup that contains those of all nodes.
 func (c *Cluster) cgroup() string { return cgroupPrefix + c.cfg.Name }
 
-// hierarchy is a mounted cgroup file system.
+// hierarchy is a mounted cgroup file system. unified is true for version 2.
 type hierarchy struct {
 	path    string
 	unified bool
 }
 
+// cgroupHierarchies returns the mounts of this machine. A machine can have both versions.
 func cgroupHierarchies() ([]hierarchy, error) {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -92,6 +94,7 @@ func (h hierarchy) prepare(parent, path string) error {
 	return nil
 }
 
+// delegateControllers lets children of a cgroup of version 2 use all controllers that it has.
 func delegateControllers(parent string) error {
 	available, err := os.ReadFile(filepath.Join(parent, "cgroup.controllers"))
 	if err != nil {

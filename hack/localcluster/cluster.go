@@ -35,7 +35,8 @@ func New(cfg Config) (*Cluster, error) {
 	return &Cluster{cfg: cfg.withDefaults(), now: time.Now, began: time.Now()}, nil
 }
 
-// Up brings the cluster to its configuration. It keeps healthy processes and starts missing ones.
+// Up brings the cluster to its configuration. It keeps healthy processes and starts missing ones. After an error,
+// another call continues. The kubeconfig is written last, so it exists only for a cluster that works.
 func (c *Cluster) Up(ctx context.Context) error {
 	if err := c.Prepare(ctx); err != nil {
 		return err
@@ -70,7 +71,8 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	return c.stopAll(ctx)
 }
 
-// Down stops all processes of the cluster and removes its state. It succeeds if there is no cluster.
+// Down stops all processes of the cluster and removes its state. It succeeds if there is no cluster. The lock is
+// removed last, because a program that waits for it may then start a new cluster.
 func (c *Cluster) Down(ctx context.Context) error {
 	unlock, err := c.lock(ctx)
 	if err != nil {
@@ -80,6 +82,7 @@ func (c *Cluster) Down(ctx context.Context) error {
 	if err := c.stopAll(ctx); err != nil {
 		return err
 	}
+	// The logs of the main cluster are elsewhere and stay.
 	for _, path := range []string{c.cfg.Kubeconfig, c.cfg.Dir} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("remove state: %w", err)
@@ -120,12 +123,16 @@ func (c *Cluster) Credentials(name string) (cert, key, ca string) {
 	return p.cert(name), p.key(name), p.cert(clusterCA)
 }
 
+// path returns a path in the state folder.
 func (c *Cluster) path(elem ...string) string {
 	return filepath.Join(append([]string{c.cfg.Dir}, elem...)...)
 }
 
+// pki returns the certificates of the cluster. The addresses must be known before.
 func (c *Cluster) pki() pki { return pki{dir: c.path("pki"), api: c.net.APIServer()} }
 
+// renderAll writes the certificates and all configuration files. Unchanged files have the same content, so processes
+// that read them are not restarted.
 func (c *Cluster) renderAll() error {
 	if err := c.pki().ensure(identities(c.net, c.cfg.Nodes)); err != nil {
 		return err
@@ -145,8 +152,9 @@ func (c *Cluster) renderAll() error {
 }
 
 // startAll starts etcd and kube-apiserver, and at the same time imports the images into the nodes. Then it starts the
-// components that need both.
+// components that need both. Objects of addons are applied in between, because their processes read them.
 func (c *Cluster) startAll(ctx context.Context) error {
+	// The two do not depend on each other.
 	first, firstCtx := errgroup.WithContext(ctx)
 	first.Go(func() error { return c.startEach(firstCtx, c.etcd(), c.apiServer()) })
 	for i := 1; i <= c.cfg.Nodes; i++ {
@@ -165,6 +173,7 @@ func (c *Cluster) startAll(ctx context.Context) error {
 	return second.Wait()
 }
 
+// startEach starts components one after the other, and waits for each.
 func (c *Cluster) startEach(ctx context.Context, list ...component) error {
 	for _, component := range list {
 		started, err := c.ensureComponent(ctx, component)
@@ -178,6 +187,7 @@ func (c *Cluster) startEach(ctx context.Context, list ...component) error {
 	return nil
 }
 
+// writeKubeconfig writes the kubeconfig for users, unless it is there already.
 func (c *Cluster) writeKubeconfig() error {
 	data, err := os.ReadFile(c.pki().kubeconfig("admin"))
 	if err != nil {

@@ -17,6 +17,7 @@ type component struct {
 	ready func(context.Context) error
 }
 
+// startPatience is how long a component may take until it is ready.
 const startPatience = 90 * time.Second
 
 // errEnded is permanent, because only calls of this package restart a component.
@@ -86,6 +87,7 @@ func (c *Cluster) ComponentPID(name string) (int, error) {
 	return r.PID, nil
 }
 
+// component returns a component of a running cluster by its name.
 func (c *Cluster) component(name string) (component, error) {
 	if err := c.loadState(); err != nil {
 		return component{}, err
@@ -111,6 +113,7 @@ func (c *Cluster) ensureComponent(ctx context.Context, component component) (sta
 	if component.ready == nil {
 		return started, nil
 	}
+	// A component that ended is not waited for.
 	err = await(ctx, startPatience, func(ctx context.Context) error {
 		if r, err := readRecord(c.pidFile(component.name)); err == nil && !r.alive() {
 			return fmt.Errorf("%w: see %s", errEnded, c.logFile(component.name))

@@ -84,10 +84,13 @@ func nameOf(name, moduleRoot string) string {
 	return fmt.Sprintf("%s-%08x", name, hash.Sum32())
 }
 
+// namePattern limits names, because they are a part of the names of cgroups and files.
 var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
+// maxNodes limits the real nodes: each one has an address and a range of Pod addresses that follow from its number.
 const maxNodes = 100
 
+// validate returns all errors in the configuration.
 func (c Config) validate() error {
 	var errs []error
 	if !namePattern.MatchString(c.Name) {
@@ -113,6 +116,7 @@ func (c Config) validate() error {
 	return errors.Join(errs...)
 }
 
+// withDefaults returns the configuration with the defaults that the comments of the fields name.
 func (c Config) withDefaults() Config {
 	set := func(field *string, value string) {
 		if *field == "" {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
+// controlPlane returns the components of the control plane, in start order.
 func (c *Cluster) controlPlane() []component {
 	list := []component{c.etcd(), c.apiServer(), c.controllerManager(), c.scheduler()}
 	if c.cfg.Nodes > 0 {
@@ -22,6 +23,8 @@ func (c *Cluster) controlPlane() []component {
 	return list
 }
 
+// controlPlaneComponent returns a component in the namespaces of the cluster, with the extra arguments of the
+// configuration behind its own.
 func (c *Cluster) controlPlaneComponent(name string, args []string, ready func(context.Context) error) component {
 	return component{
 		process: process{name: name, path: c.Binary(name), args: append(args, c.cfg.ExtraArgs[name]...), ns: inCluster},
@@ -29,6 +32,8 @@ func (c *Cluster) controlPlaneComponent(name string, args []string, ready func(c
 	}
 }
 
+// etcd listens on an address of the cluster for clients, and on the loopback device for peers, of which there are
+// none.
 func (c *Cluster) etcd() component {
 	local := fmt.Sprintf("https://127.0.0.1:%d", etcdPort)
 	peer := fmt.Sprintf("https://127.0.0.1:%d", etcdPeerPort)
@@ -46,6 +51,7 @@ func (c *Cluster) etcd() component {
 	})
 }
 
+// apiServer routes requests for aggregated APIs directly to the addresses of Pods.
 func (c *Cluster) apiServer() component {
 	p := c.pki()
 	args := []string{
@@ -88,6 +94,7 @@ func (c *Cluster) controllerManager() component {
 	})
 }
 
+// scheduler and the other components elect no leader, because each runs once.
 func (c *Cluster) scheduler() component {
 	p := c.pki()
 	kubeconfig := p.kubeconfig("scheduler")
@@ -111,6 +118,7 @@ func (c *Cluster) proxy() component {
 	return proxy
 }
 
+// renderControlPlane writes the files that components of the control plane read.
 func (c *Cluster) renderControlPlane() error {
 	return renderTo(c.path("kube-proxy.yaml"), "kube-proxy.yaml", map[string]any{
 		"ControlPlaneIP": c.net.ControlPlaneIP(),
@@ -146,6 +154,8 @@ func (c *Cluster) get(ctx context.Context, url, as string) error {
 	return nil
 }
 
+// clientTLS returns the configuration of a client that trusts the cluster's authority. as is an identity, or empty
+// for none.
 func (c *Cluster) clientTLS(as string) (*tls.Config, error) {
 	p := c.pki()
 	ca, err := os.ReadFile(p.cert(clusterCA))
@@ -165,6 +175,7 @@ func (c *Cluster) clientTLS(as string) (*tls.Config, error) {
 	return config, err
 }
 
+// client returns a client with the rights of the administrator.
 func (c *Cluster) client() (kubernetes.Interface, error) {
 	config, err := c.RESTConfig()
 	if err != nil {

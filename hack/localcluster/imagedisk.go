@@ -26,7 +26,7 @@ rm -rf "$kept"`, imageContent)
 	return c.onNode(ctx, node, script)
 }
 
-// onNode runs a shell script in the mount namespace of a node.
+// onNode runs a shell script in the mount namespace of a node, as root.
 func (c *Cluster) onNode(ctx context.Context, node int, script string) error {
 	init, err := c.initOf(node)
 	if err != nil {

@@ -19,7 +19,8 @@ func (c *Cluster) LoadImages(ctx context.Context, archives ...string) error {
 	return group.Wait()
 }
 
-// loadInto imports the archives whose digest the node does not have.
+// loadInto imports the archives whose digest the node does not have. An image with the same name and another digest
+// is replaced.
 func (c *Cluster) loadInto(ctx context.Context, node int, archives []string) error {
 	present, err := c.imageDigests(ctx, node)
 	if err != nil {

@@ -29,7 +29,8 @@ func (c *Cluster) inputs(p process) (string, error) {
 	return hex.EncodeToString(digest.Sum(nil)), nil
 }
 
-// filesOf returns the regular files of the cluster that the arguments name, as --flag=<path> or alone.
+// filesOf returns the regular files of the cluster that the arguments name, as --flag=<path> or alone. Log files are
+// left out, because they change all the time.
 func (c *Cluster) filesOf(args []string) []string {
 	var files []string
 	for _, arg := range args {

@@ -37,7 +37,7 @@ func checkKubernetesVersion(version string) error {
 	return nil
 }
 
-// since reports whether the cluster's Kubernetes has this minor version or a later one.
+// since reports whether the cluster's Kubernetes has this minor version or a later one. The default version has all.
 func (c Config) since(minor int) bool {
 	match := kubernetesVersion.FindStringSubmatch(c.KubernetesVersion)
 	if match == nil {
@@ -96,6 +96,7 @@ func (c *Cluster) kubernetesMod(ctx context.Context, version string) (string, er
 	if err := goJSON(ctx, "", &parsed, "mod", "edit", "-json", module.GoMod); err != nil {
 		return "", err
 	}
+	// The staged modules have the minor and patch version of Kubernetes, with v0 in place of v1.
 	var content strings.Builder
 	fmt.Fprintf(&content, "module kubernetes\n\ngo %s\n\nrequire %s %s\n\n", parsed.Go, kubernetesModule, version)
 	for _, require := range parsed.Require {

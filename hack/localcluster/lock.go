@@ -30,6 +30,7 @@ func (c *Cluster) lockPath() string { return c.cfg.Dir + ".lock" }
 // lockFile locks a file that the holder of the lock may remove. A waiting caller then has locked a deleted file, so it tries again. It
 // gives up when ctx ends.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	// A file is replaced only when a cluster ends. More attempts than this mean another problem.
 	const attempts = 10000
 	for attempt := 1; ; attempt++ {
 		file, err := openLock(ctx, path)
@@ -48,6 +49,7 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
+// openLock creates the file if necessary and locks it.
 func openLock(ctx context.Context, path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
@@ -72,6 +74,7 @@ func openLock(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
+// isFile returns true if the open file is still the one at the path.
 func isFile(file *os.File, path string) bool {
 	held, err := file.Stat()
 	current, currentErr := os.Stat(path)

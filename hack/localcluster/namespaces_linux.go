@@ -12,6 +12,7 @@ import (
 // namespaces selects the namespaces that a process shares with an init process.
 type namespaces int
 
+// netOnly is the network namespace alone. fromNowhere means the namespaces of this process.
 const (
 	netOnly     namespaces = unix.CLONE_NEWNET
 	inCluster              = netOnly | unix.CLONE_NEWPID
@@ -74,6 +75,8 @@ func onThrowawayThread(f func()) {
 	runtime.UnlockOSThread()
 }
 
+// enter moves the current thread into namespaces of the process init. A thread must have its own root folder and
+// working directory before it can enter a mount namespace.
 func enter(init int, ns namespaces) error {
 	if ns&unix.CLONE_NEWNS != 0 {
 		if err := unix.Unshare(unix.CLONE_FS); err != nil {

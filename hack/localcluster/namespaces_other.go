@@ -7,6 +7,7 @@ import (
 	"os/exec"
 )
 
+// The package compiles on other systems, so that editors and linters work there. The cluster does not run there.
 type namespaces int
 
 const (

@@ -64,12 +64,15 @@ func (n Network) podRange(node int) (first, last string) {
 // kwokCIDR returns the address range of simulated Pods. It is above the ranges of all real nodes.
 func (n Network) kwokCIDR() string { return n.address(128, 0) + "/17" }
 
+// linkAddress returns an address of the link between the host and the cluster.
 func (n Network) linkAddress(fourth int) string {
 	return fmt.Sprintf("10.%d.%d.%d", firstSecond+2*(maxIndex+1), n.Index, fourth)
 }
 
+// second returns the second number of the addresses of nodes and Pods.
 func (n Network) second() int { return firstSecond + 2*n.Index }
 
+// address returns an address in the network of nodes and Pods.
 func (n Network) address(third, fourth int) string {
 	return fmt.Sprintf("10.%d.%d.%d", n.second(), third, fourth)
 }

@@ -21,8 +21,10 @@ var (
 	maskedDirs  = append([]string{"/run", "/var/run"}, keptDirs...)
 )
 
+// nodeName returns the name of a real node. The first one is 1.
 func nodeName(i int) string { return fmt.Sprintf("node-%d", i) }
 
+// nodeDir returns a path in the state folder of a node.
 func (c *Cluster) nodeDir(i int, elem ...string) string {
 	return c.path(append([]string{nodeName(i)}, elem...)...)
 }
@@ -36,6 +38,7 @@ func KubeletComponent(node int) string { return fmt.Sprintf("kubelet-%d", node) 
 // StaticPods returns the folder from which a node's kubelet reads static Pod manifests.
 func (c *Cluster) StaticPods(node int) string { return c.nodeDir(node, "static-pods") }
 
+// containerd returns the component. Its program is that of the machine.
 func (c *Cluster) containerd(i int) component {
 	return component{
 		node: i,
@@ -49,6 +52,7 @@ func (c *Cluster) containerd(i int) component {
 	}
 }
 
+// kubelet returns the component. Its certificates are not in its arguments, so reads names them.
 func (c *Cluster) kubelet(i int) component {
 	args := []string{
 		"--config=" + c.nodeDir(i, "kubelet.yaml"), "--kubeconfig=" + c.pki().kubeconfig(nodeName(i)),
@@ -76,6 +80,7 @@ func (c *Cluster) nodeReady(ctx context.Context, i int) error {
 	if err != nil {
 		return fmt.Errorf("get node lease: %w", err)
 	}
+	// The pid file is written right after the start of the kubelet, so its time stands for the start.
 	pidFile, err := os.Stat(c.pidFile(KubeletComponent(i)))
 	if err != nil {
 		return fmt.Errorf("find the start of the kubelet: %w", err)
@@ -90,6 +95,7 @@ func (c *Cluster) nodeReady(ctx context.Context, i int) error {
 	return checkReady(node)
 }
 
+// checkReady returns why a node is not ready, or nil.
 func checkReady(node *corev1.Node) error {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type != corev1.NodeReady {
@@ -103,6 +109,8 @@ func checkReady(node *corev1.Node) error {
 	return fmt.Errorf("%s has no Ready condition", node.Name)
 }
 
+// renderNode writes the configuration of the containerd, the kubelet and CNI of a node. Without the registry, nodes
+// have no mirror.
 func (c *Cluster) renderNode(i int) error {
 	first, last := c.net.podRange(i)
 	p := c.pki()
@@ -165,7 +173,8 @@ func (c *Cluster) StartNode(ctx context.Context, i int) error {
 	return c.startEach(ctx, c.kubelet(i))
 }
 
-// ensureNodeInit creates the namespaces of a node unless they are complete.
+// ensureNodeInit creates the namespaces of a node unless they are complete. A node whose start was interrupted has no
+// mark, so it is created again.
 func (c *Cluster) ensureNodeInit(ctx context.Context, i int) error {
 	name := nodeName(i)
 	r, err := readRecord(c.pidFile(name))
@@ -178,6 +187,7 @@ func (c *Cluster) ensureNodeInit(ctx context.Context, i int) error {
 	if err := c.kill(ctx, name); err != nil {
 		return err
 	}
+	// The kubelet does not start without the group.
 	if err := c.createCgroup(c.cgroup() + "/" + name); err != nil {
 		return err
 	}
@@ -197,6 +207,7 @@ func (c *Cluster) ensureNodeInit(ctx context.Context, i int) error {
 	return nil
 }
 
+// nodeCompleteMark is the file that mountScript creates at last, in the node's own /run.
 const nodeCompleteMark = "/run/node-is-complete"
 
 // mountScript mounts the folders that a node does not share with the host. /run is empty after each start, as after a

@@ -19,6 +19,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
+// The front proxy has an authority of its own, because kube-apiserver trusts the user names in requests with its certificates.
 const (
 	clusterCA = "ca"
 	frontCA   = "front-proxy-ca"
@@ -26,7 +27,8 @@ const (
 	tenYears = 10 * 365 * 24 * time.Hour
 )
 
-// identity describes a certificate: its user as a client, and its names as a server.
+// identity describes a certificate: its user as a client, and its names as a server. file is the name of its files
+// without their endings, and ca the authority that signs it.
 type identity struct {
 	file   string
 	ca     string
@@ -75,6 +77,7 @@ func (p pki) cert(name string) string       { return filepath.Join(p.dir, name+"
 func (p pki) key(name string) string        { return filepath.Join(p.dir, name+".key") }
 func (p pki) kubeconfig(name string) string { return filepath.Join(p.dir, name+".conf") }
 
+// ensure creates what is missing: the authorities first, then the key of service accounts, then the certificates.
 func (p pki) ensure(list []identity) error {
 	for _, ca := range []string{clusterCA, frontCA} {
 		if err := p.ensureCA(ca); err != nil {
@@ -92,6 +95,7 @@ func (p pki) ensure(list []identity) error {
 	return nil
 }
 
+// ensureCA creates an authority unless it exists.
 func (p pki) ensureCA(name string) error {
 	if exists(p.cert(name)) {
 		return nil
@@ -113,6 +117,7 @@ func (p pki) ensureCA(name string) error {
 	return p.write(name, der, key)
 }
 
+// ensureIdentity issues a certificate unless it exists, and writes its kubeconfig.
 func (p pki) ensureIdentity(id identity) error {
 	if !exists(p.cert(id.file)) {
 		if err := p.issue(id); err != nil {
@@ -129,6 +134,7 @@ func (p pki) ensureIdentity(id identity) error {
 	return writeFile(p.kubeconfig(id.file), config, 0o600)
 }
 
+// issue signs a certificate that serves both as a client and as a server.
 func (p pki) issue(id identity) error {
 	issuer, issuerKey, err := p.load(id.ca)
 	if err != nil {
@@ -143,6 +149,7 @@ func (p pki) issue(id identity) error {
 		return err
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
+	// Components use one certificate for both roles.
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
 	for _, name := range id.names {
 		if ip := net.ParseIP(name); ip != nil {
@@ -158,6 +165,8 @@ func (p pki) issue(id identity) error {
 	return p.write(id.file, der, key)
 }
 
+// certificate returns the fields that all certificates have. It is valid from an hour ago, for clocks of the machine
+// that are set back.
 func certificate(cn string, groups []string) (*x509.Certificate, error) {
 	const serialBits = 127
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), serialBits))
@@ -173,6 +182,7 @@ func certificate(cn string, groups []string) (*x509.Certificate, error) {
 	}, nil
 }
 
+// load reads an authority with its key.
 func (p pki) load(ca string) (*x509.Certificate, crypto.Signer, error) {
 	certPEM, err := os.ReadFile(p.cert(ca))
 	if err != nil {
@@ -203,6 +213,7 @@ func (p pki) write(name string, der []byte, key *ecdsa.PrivateKey) error {
 	return writeFile(p.cert(name), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644)
 }
 
+// writeKey stores a private key, readable by its owner only.
 func (p pki) writeKey(name string, key *ecdsa.PrivateKey) error {
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
@@ -211,6 +222,7 @@ func (p pki) writeKey(name string, key *ecdsa.PrivateKey) error {
 	return writeFile(p.key(name), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600)
 }
 
+// ensureServiceAccountKey creates the key that signs tokens. It has no certificate.
 func (p pki) ensureServiceAccountKey() error {
 	if exists(p.key("service-account")) {
 		return nil
@@ -239,6 +251,7 @@ func (p pki) renderKubeconfig(name string) ([]byte, error) {
 	return clientcmd.Write(*config)
 }
 
+// exists returns true if there is a file or folder at the path.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -17,6 +17,7 @@ const alternative = "to use another cluster instead, run: KUBECONFIG=<its kubeco
 // hostTool is a required program of the host and the Debian package that contains it.
 type hostTool struct{ path, pkg string }
 
+// hostTools lists the required programs. Those of one package follow each other, see missingPackages.
 func hostTools() []hostTool {
 	return []hostTool{
 		{"containerd", "containerd"},
@@ -59,6 +60,7 @@ func extendPath() error {
 	return nil
 }
 
+// checkMachine refuses machines on which a cluster cannot run.
 func checkMachine(goos string, uid int) error {
 	if goos != "linux" {
 		return fmt.Errorf("the local cluster needs Linux, this is %s; %s", goos, alternative)
@@ -69,11 +71,13 @@ func checkMachine(goos string, uid int) error {
 	return nil
 }
 
+// present returns true if a program is on PATH, or at its absolute path.
 func present(path string) bool {
 	_, err := exec.LookPath(path)
 	return err == nil
 }
 
+// missingPackages returns the packages of missing programs, each once.
 func missingPackages(list []hostTool, present func(string) bool) []string {
 	var missing []string
 	for _, tool := range list {
@@ -101,6 +105,7 @@ func (c *Cluster) installPackages(ctx context.Context, missing []string) error {
 	if _, err := run(ctx, 0, fromNowhere, "sh", "-c", script); err != nil {
 		return fmt.Errorf("install the Debian packages %s: %w; %s", names, err, alternative)
 	}
+	// The check after the installation finds packages that do not contain what they should.
 	installed := slices.DeleteFunc(hostTools(), func(tool hostTool) bool { return !slices.Contains(missing, tool.pkg) })
 	if still := missingPackages(installed, present); len(still) > 0 {
 		return fmt.Errorf("installed the Debian packages %s, but programs of %s are not on PATH; %s",

@@ -22,6 +22,7 @@ type processStat struct {
 // while other threads still hold ports and locks.
 func (s processStat) running() bool { return s.state != 'Z' && s.state != 'X' || s.threads > 1 }
 
+// readStat reads the state of a process. It returns an error if there is no such process.
 func readStat(pid int) (processStat, error) {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 // process is a program that continues to run after this one. It has a pid file, a log file and the namespaces that it runs in.
 type process struct {
+	// name is the name in pid and log files. dir is the working directory; empty means the state folder.
 	name string
 	path string
 	args []string
@@ -25,6 +26,7 @@ type process struct {
 	reads []string
 }
 
+// pidFile and logFile return the paths for a process.
 func (c *Cluster) pidFile(name string) string { return filepath.Join(c.cfg.Dir, "run", name+".pid") }
 
 func (c *Cluster) logFile(name string) string { return filepath.Join(c.cfg.LogDir, name+".log") }
@@ -44,6 +46,7 @@ func (c *Cluster) ensure(ctx context.Context, init int, p process) (bool, error)
 	if err != nil {
 		return false, err
 	}
+	// A changed argument, file or program version needs a restart.
 	if r.alive() {
 		if r.sameArgs(command) && r.Inputs == inputs {
 			return false, nil
@@ -60,6 +63,7 @@ func (c *Cluster) start(ctx context.Context, init int, p process, inputs string)
 	if err := killOrphans(ctx, init, p.path); err != nil {
 		return err
 	}
+	// The init program starts it as a child of process 1 of the namespaces, so it outlives this program.
 	spawn := p
 	spawn.path, spawn.args = c.initPath(), append([]string{"spawn", p.path}, p.args...)
 	cmd, logFile, err := c.command(ctx, spawn)
@@ -147,6 +151,8 @@ func openLog(path string) (*os.File, error) {
 	return file, nil
 }
 
+// command prepares a program whose output goes to its log file. The program outlives ctx. The caller closes the
+// returned file after the start.
 func (c *Cluster) command(ctx context.Context, p process) (*exec.Cmd, *os.File, error) {
 	for _, dir := range []string{c.cfg.Dir, c.cfg.LogDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -167,6 +173,8 @@ func (c *Cluster) command(ctx context.Context, p process) (*exec.Cmd, *os.File, 
 	return cmd, logFile, nil
 }
 
+// recordProcess writes the pid file of a process. A process that cannot be recorded is killed, because nothing could
+// stop it later.
 func (c *Cluster) recordProcess(name string, pid int, command []string, inputs string) error {
 	r, err := newRecord(pid, command)
 	r.Inputs = inputs
@@ -188,6 +196,7 @@ func (c *Cluster) terminate(ctx context.Context, name string) error {
 	return c.kill(ctx, name)
 }
 
+// kill ends a recorded process with SIGKILL and waits for its end.
 func (c *Cluster) kill(ctx context.Context, name string) error {
 	return c.signal(ctx, name, syscall.SIGKILL, time.Minute)
 }

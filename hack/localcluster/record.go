@@ -25,6 +25,7 @@ type record struct {
 	Inputs string `json:"inputs,omitempty"`
 }
 
+// newRecord returns the record of a running process. It fails if the process has ended.
 func newRecord(pid int, args []string) (record, error) {
 	stat, err := readStat(pid)
 	if err != nil {
@@ -47,6 +48,7 @@ func (r record) alive() bool {
 	return err == nil && stat.start == r.Start && stat.running()
 }
 
+// sameArgs returns true if the process was started with the arguments.
 func (r record) sameArgs(args []string) bool { return slices.Equal(r.Args, args) }
 
 // readRecord returns the zero record if there is no valid file. The zero record is not alive.
@@ -65,6 +67,7 @@ func readRecord(path string) (record, error) {
 	return r, nil
 }
 
+// write stores the record at once or not at all.
 func (r record) write(path string) error {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -73,6 +76,7 @@ func (r record) write(path string) error {
 	return writeFile(path, data, 0o644)
 }
 
+// bootID returns the ID of the current boot. Process IDs, start times and device indexes start again with each boot.
 func bootID() (string, error) {
 	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(data)), err

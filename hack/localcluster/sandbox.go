@@ -35,6 +35,7 @@ type device struct {
 	Boot  string `json:"boot"`
 }
 
+// readState reads the state file. It returns fs.ErrNotExist if the cluster was never up.
 func (c *Cluster) readState() (state, error) {
 	data, err := os.ReadFile(c.path("state.json"))
 	if err != nil {
@@ -47,6 +48,7 @@ func (c *Cluster) readState() (state, error) {
 	return s, nil
 }
 
+// loadState reads the addresses of a cluster, for methods that need a running one.
 func (c *Cluster) loadState() error {
 	s, err := c.readState()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,14 +58,18 @@ func (c *Cluster) loadState() error {
 	return err
 }
 
-// ensureSandbox keeps complete namespaces. Otherwise it ends the remaining processes and creates new namespaces.
+// ensureSandbox keeps complete namespaces. Otherwise it ends the remaining processes and creates new namespaces. The
+// state is written twice: with the device as soon as it exists, so that a later call can remove it, and with the init
+// process at the end, which says that the network is complete.
 func (c *Cluster) ensureSandbox(ctx context.Context) error {
 	s, err := c.readState()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	// Without state, any free network will do.
 	fresh := err != nil
 	c.net = s.Network
+	// The init process is recorded only when the network is complete.
 	if s.Init.alive() {
 		return nil
 	}
@@ -92,6 +98,7 @@ func (c *Cluster) ensureSandbox(ctx context.Context) error {
 	return c.writeState(s)
 }
 
+// writeState replaces the state file atomically.
 func (c *Cluster) writeState(s state) error {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -100,6 +107,7 @@ func (c *Cluster) writeState(s state) error {
 	return writeFile(c.path("state.json"), data, 0o644)
 }
 
+// findDevice returns the identity of a network device of the host.
 func findDevice(name string) (device, error) {
 	found, err := net.InterfaceByName(name)
 	if err != nil {
@@ -161,6 +169,7 @@ func (c *Cluster) claimNetwork(ctx context.Context, init int, fresh bool) error 
 		}
 		return nil
 	}
+	// Networks that the host uses itself would hide those of the cluster.
 	used, err := net.InterfaceAddrs()
 	if err != nil {
 		return fmt.Errorf("read the host's addresses: %w", err)

@@ -17,6 +17,7 @@ import (
 // freed its cgroups. A graceful stop is not necessary: etcd syncs its log to disk before it answers, and the other
 // components have no state.
 func (c *Cluster) stopAll(ctx context.Context) error {
+	// Without state, there can still be processes and control groups of a start that was interrupted.
 	s, err := c.readState()
 	if err == nil {
 		c.net = s.Network
@@ -69,7 +70,7 @@ func (c *Cluster) killInits(ctx context.Context) error {
 	return nil
 }
 
-// findInits returns the processes that were started as <init> hold <Dir> <name>.
+// findInits returns the processes that were started as <init> hold <Dir> <name>. The folder distinguishes clusters.
 func (c *Cluster) findInits() ([]int, error) {
 	all, err := processes()
 	if err != nil {

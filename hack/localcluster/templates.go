@@ -21,6 +21,7 @@ func render(name string, values map[string]any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// renderTo renders a template into a file.
 func renderTo(path, name string, values map[string]any) error {
 	data, err := render(name, values)
 	if err != nil {

@@ -28,6 +28,7 @@ func asV2(model spec.Schema) spec.Schema {
 	return model
 }
 
+// run prints the document to the standard output. Only the definitions matter to its reader.
 func run() error {
 	definitions := map[string]spec.Schema{}
 	models := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {

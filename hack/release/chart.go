@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// chart packages the Helm chart with the images of this release as defaults.
+// chart packages the Helm chart with the images of this release as defaults. The chart's application version is the
+// tag of the images.
 func chart(ctx context.Context, root, dir, version string) error {
 	found, err := exec.CommandContext(ctx, filepath.Join(root, "hack", "helm.sh")).Output()
 	if err != nil {

@@ -18,6 +18,7 @@ type bom struct {
 	Components  []component `json:"components"`
 }
 
+// metadata and component are parts of the document. A module of Go is a component whose PURL names it for scanners.
 type metadata struct {
 	Component component `json:"component"`
 }
@@ -43,6 +44,8 @@ func writeDependencies(binary, out, name, version string) error {
 	return os.WriteFile(out, append(content, '\n'), 0o644)
 }
 
+// dependencies returns the document. The standard library is listed too, because its vulnerabilities concern the
+// program. A replaced module is listed as what replaces it.
 func dependencies(info *debug.BuildInfo, name, version string) bom {
 	doc := bom{
 		Format: "CycloneDX", SpecVersion: "1.6", Version: 1,
@@ -58,6 +61,7 @@ func dependencies(info *debug.BuildInfo, name, version string) bom {
 	return doc
 }
 
+// library returns the component of a module.
 func library(path, version string) component {
 	purl := "pkg:golang/" + path + "@" + version
 	return component{Type: "library", Ref: purl, Name: path, Version: version, PURL: purl}

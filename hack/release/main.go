@@ -18,6 +18,7 @@ const architectures = "amd64,arm64"
 
 func main() { checkout.Main(run) }
 
+// run distinguishes the two uses of the command.
 func run(ctx context.Context, root string, args []string) error {
 	switch strings.Join(args, " ") {
 	case "build":
@@ -42,7 +43,8 @@ func build(ctx context.Context, root string) error {
 	return nil
 }
 
-// release writes all files to a new folder. When the folder is complete, it replaces the previous release.
+// release writes all files to a new folder. When the folder is complete, it replaces the previous release. So
+// .local/release never holds a part of a release.
 func release(ctx context.Context, root string) error {
 	version, err := versionOf(ctx, root, os.Getenv("VERSION"))
 	if err != nil {
@@ -79,13 +81,15 @@ func release(ctx context.Context, root string) error {
 	return nil
 }
 
-// programs writes each program for one architecture, with its image and its list of dependencies.
+// programs writes each program for one architecture, with its image and its list of dependencies. The plugin is
+// written for each operating system.
 func programs(ctx context.Context, root, dir, version, arch string) error {
 	work, err := os.MkdirTemp(filepath.Dir(dir), "release-images-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // Nobody reads it again.
+	// A folder for each architecture, because the archives have the same names.
 	builder := images.Builder{ModuleRoot: root, Dir: work, Arch: arch, Version: version}
 	for _, system := range systems() {
 		if err := plugin(ctx, builder, root, dir, version, system); err != nil {

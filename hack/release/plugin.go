@@ -24,6 +24,7 @@ const operatingSystems = "linux,darwin,windows"
 // archiveSuffix is the end of the name of a plugin's archive.
 const archiveSuffix = ".tar.gz"
 
+// systems returns the operating systems to build for.
 func systems() []string {
 	return strings.Split(cmp.Or(os.Getenv("RELEASE_SYSTEMS"), operatingSystems), ",")
 }
@@ -62,6 +63,7 @@ func pack(out string, files map[string]string) (err error) {
 	if err != nil {
 		return err
 	}
+	// The deferred calls close the three writers from the inside to the outside.
 	defer func() { err = errors.Join(err, file.Close()) }()
 	zipped := gzip.NewWriter(file)
 	defer func() { err = errors.Join(err, zipped.Close()) }()
@@ -88,6 +90,7 @@ func pack(out string, files map[string]string) (err error) {
 // platform is an archive of the plugin in the manifest of krew.
 type platform struct{ System, Arch, URL, Sum, Bin string }
 
+// manifest is the form of krew, see its documentation on plugin manifests.
 var manifest = template.Must(template.New("krew").Parse(`apiVersion: krew.googlecontainertools.github.com/v1alpha2
 kind: Plugin
 metadata:
@@ -126,6 +129,7 @@ func krew(dir, version, url string) error {
 			return err
 		}
 		name := filepath.Base(path)
+		// The name of an archive is <plugin>-<system>-<architecture>.
 		system, arch, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(name, archiveSuffix), images.Plugin().Name+"-"), "-")
 		platforms = append(platforms, platform{system, arch, url + "/" + name, sum, executable(system)})
 	}

@@ -26,6 +26,7 @@ func sums(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(lines.String()), 0o644)
 }
 
+// sumOf returns the SHA-256 sum of a file in hexadecimal.
 func sumOf(path string) (string, error) {
 	in, err := os.Open(path)
 	if err != nil {

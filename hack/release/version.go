@@ -30,6 +30,7 @@ func versionOf(ctx context.Context, root, wanted string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the state of %s: %w", root, err)
 	}
+	// Only the tag of this very commit counts.
 	tag, err := git("describe", "--tags", "--exact-match", "--match=v[0-9]*", "HEAD")
 	if err == nil && changes == "" && semver.MatchString(tag) {
 		return tag, nil
@@ -44,5 +45,6 @@ func versionOf(ctx context.Context, root, wanted string) (string, error) {
 	return "v0.0.0-dev+" + commit, nil
 }
 
-// imageTag returns the version as an image tag. Image tags cannot contain a plus sign.
+// imageTag returns the version as an image tag. Image tags cannot contain a plus sign, which separates the metadata
+// of a version.
 func imageTag(version string) string { return strings.ReplaceAll(version, "+", "-") }

@@ -20,8 +20,10 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// Config configures the server.
+// Config configures the server. NewConfig creates it, the caller fills in what depends on flags, and Complete ends
+// the changes.
 type Config struct {
+	// Generic is the configuration of the generic server: listening, authentication, authorization and admission.
 	Generic *genericapiserver.RecommendedConfig
 	// Gate holds the Kruise feature gates.
 	Gate featuregate.FeatureGate
@@ -39,6 +41,7 @@ type Config struct {
 	// Effects delays the answers to writes of these kinds until the server acts on them. It may be nil.
 	Effects rest.Effects
 
+	// scheme and codecs are those of NewScheme. They are shared by all groups.
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
 }
@@ -52,12 +55,14 @@ func NewConfig(scheme *runtime.Scheme, codecs serializer.CodecFactory, gate feat
 	generic.OpenAPIConfig.Info.Title = "Kruise"
 	generic.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
 	generic.OpenAPIV3Config.Info.Title = "Kruise"
-	// Leave reviews out of OpenAPI, because no client needs their schema.
+	// Leave reviews out of OpenAPI, because no client needs their schema: kube-apiserver sends them by its own types.
 	reviews := []string{"/apis/" + review.GroupName}
 	generic.OpenAPIConfig.IgnorePrefixes = append(generic.OpenAPIConfig.IgnorePrefixes, reviews...)
 	generic.OpenAPIV3Config.IgnorePrefixes = append(generic.OpenAPIV3Config.IgnorePrefixes, reviews...)
 	c := &Config{Generic: generic, Gate: gate, Guard: guard.New(), scheme: scheme, codecs: codecs}
 	c.Storages = gated.New(c.Guard)
+	// The check of the store comes after the generic chain, so it runs after authentication, authorization and audit.
+	// It comes before admission and the registry, so no plugin or cache works for a request that cannot be served.
 	generic.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
 		handler = refuseWithoutStore(c.Guard, GroupNames(), codecs, rememberBodySize(handler))
 		return genericapiserver.DefaultBuildHandlerChain(handler, config)
@@ -75,7 +80,8 @@ type completedConfig struct {
 	generic genericapiserver.CompletedConfig
 }
 
-// Complete sets the fields that follow from other fields.
+// Complete sets the fields that follow from other fields. It wraps the audit policy, so it must run after the flags
+// are applied.
 func (c *Config) Complete() CompletedConfig {
 	if c.Generic.AuditPolicyRuleEvaluator != nil {
 		c.Generic.AuditPolicyRuleEvaluator = withoutSecrets{c.Generic.AuditPolicyRuleEvaluator}
@@ -83,7 +89,8 @@ func (c *Config) Complete() CompletedConfig {
 	return CompletedConfig{&completedConfig{Config: c, generic: c.Generic.Complete()}}
 }
 
-// New returns a server that is ready to run. Guard opens the store while the server runs.
+// New returns a server that is ready to run. It does no input or output: the storages stay closed until Guard opens
+// them while the server runs.
 func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
 	server, err := c.generic.New("kruise-apiserver", genericapiserver.NewEmptyDelegate())
 	if err != nil {
@@ -98,6 +105,8 @@ func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
 			return nil, fmt.Errorf("install group %s: %w", group.name, err)
 		}
 	}
+	// Reviews are a group without a store, so they do not pass through groupInfo and are answered while the store is
+	// closed.
 	info := genericapiserver.NewDefaultAPIGroupInfo(review.GroupName, c.scheme, metav1.ParameterCodec, c.codecs)
 	info.VersionedResourcesStorageMap[review.GroupVersion.Version] = c.Reviews
 	if err := server.InstallAPIGroup(&info); err != nil {
@@ -106,9 +115,11 @@ func (c CompletedConfig) New() (*genericapiserver.GenericAPIServer, error) {
 	return server, nil
 }
 
-// groupInfo creates the storage of each kind in a group. All versions of a kind share one store.
+// groupInfo creates the storage of each kind in a group. All versions of a kind share one store, so their watches and
+// conflicts are common too.
 func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo, error) {
 	info := genericapiserver.NewDefaultAPIGroupInfo(group.name, c.scheme, metav1.ParameterCodec, c.codecs)
+	// All versions of the group decode bodies with these codecs. The store uses plain ones.
 	codecs, err := checkBodies(c.scheme, info.NegotiatedSerializer)
 	if err != nil {
 		return nil, err
@@ -122,6 +133,7 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 		}
 		kind.TakeTurns(storage, c.Turns)
 		kind.AwaitEffects(storage, c.Effects)
+		// The subresources are in storage too, so every version has them.
 		for _, version := range kind.ServedVersions() {
 			served := info.VersionedResourcesStorageMap[version.Version]
 			if served == nil {
@@ -134,7 +146,8 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 	return &info, nil
 }
 
-// rememberBodySize passes the declared size of the request body to the registry.
+// rememberBodySize passes the declared size of the request body to the registry. A chunked body has the length -1 and
+// is passed on as such.
 func rememberBodySize(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.ContentLength != 0 {

@@ -14,7 +14,8 @@ type withoutSecrets struct {
 	audit.PolicyRuleEvaluator
 }
 
-// EvaluatePolicyRule implements audit.PolicyRuleEvaluator.
+// EvaluatePolicyRule implements audit.PolicyRuleEvaluator. It lowers the level of requests for pull secrets to
+// Metadata, which has no bodies. A lower level of the policy stays.
 func (e withoutSecrets) EvaluatePolicyRule(attributes authorizer.Attributes) audit.RequestAuditConfig {
 	config := e.PolicyRuleEvaluator.EvaluatePolicyRule(attributes)
 	path := attributes.GetResource() + "/" + attributes.GetSubresource()

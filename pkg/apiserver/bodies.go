@@ -15,6 +15,7 @@ import (
 // registry also refuses those values. But field ownership is computed before validation, and that panics for such a
 // value. Other encodings cannot contain such values, so they are not checked.
 func checkBodies(scheme *runtime.Scheme, codecs runtime.NegotiatedSerializer) (runtime.NegotiatedSerializer, error) {
+	// The rules are computed once for each type, because they depend on the type only.
 	rules := map[reflect.Type]*servable.Rule{}
 	for kind, object := range scheme.AllKnownTypes() {
 		if kind.Version != runtime.APIVersionInternal {
@@ -28,6 +29,7 @@ func checkBodies(scheme *runtime.Scheme, codecs runtime.NegotiatedSerializer) (r
 			if !ok {
 				return nil, fmt.Errorf("check protobuf bodies: unexpected serializer %T", info.Serializer)
 			}
+			// As in the codecs of Kubernetes, protobuf has no separate strict serializer.
 			serializer := &checkedSerializer{Serializer: plain, rules: rules}
 			info.Serializer, info.StrictSerializer = serializer, serializer
 		}
@@ -36,6 +38,7 @@ func checkBodies(scheme *runtime.Scheme, codecs runtime.NegotiatedSerializer) (r
 	return checked, nil
 }
 
+// checkedCodecs is a serializer whose protobuf entry is replaced. All other methods are those of the original.
 type checkedCodecs struct {
 	runtime.NegotiatedSerializer
 	media []runtime.SerializerInfo
@@ -50,7 +53,8 @@ type checkedSerializer struct {
 	rules map[reflect.Type]*servable.Rule
 }
 
-// Decode implements runtime.Decoder.
+// Decode implements runtime.Decoder. Its error becomes a 400 answer. Types without a rule, such as delete options,
+// are not checked.
 func (s *checkedSerializer) Decode(
 	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
 ) (runtime.Object, *schema.GroupVersionKind, error) {

@@ -22,9 +22,11 @@ import (
 
 // group is one API group.
 type group struct {
+	// name is the name of the group. install adds its types to a scheme.
 	name    string
 	install func(*runtime.Scheme) error
-	kinds   func(featuregate.FeatureGate, Backends) []rest.AnyKind
+	// kinds returns the kinds of the group. Some depend on feature gates and on backends.
+	kinds func(featuregate.FeatureGate, Backends) []rest.AnyKind
 }
 
 // groups lists the API groups that the server serves.
@@ -53,7 +55,8 @@ type Backends struct {
 	Budgets *rest.Statuses[policy.PodUnavailableBudget, policyv1beta1.PodUnavailableBudget]
 }
 
-// Kinds returns the kinds of all groups, without their backends.
+// Kinds returns the kinds of all groups, without their backends. Use it to learn about the kinds; the storages of
+// these values would lack what the backends serve.
 func Kinds(gate featuregate.FeatureGate) []rest.AnyKind {
 	var kinds []rest.AnyKind
 	for _, group := range groups {
@@ -62,7 +65,7 @@ func Kinds(gate featuregate.FeatureGate) []rest.AnyKind {
 	return kinds
 }
 
-// GroupNames returns the names of the groups.
+// GroupNames returns the names of the groups. The group of reviews is not among them, because it has no objects.
 func GroupNames() sets.Set[string] {
 	names := sets.New[string]()
 	for _, group := range groups {
@@ -71,7 +74,8 @@ func GroupNames() sets.Set[string] {
 	return names
 }
 
-// APIServices returns the names of the APIServices of the served groups, including the review group.
+// APIServices returns the names of the APIServices of the served groups, including the review group, in the form
+// version.group. They are sorted.
 func APIServices(gate featuregate.FeatureGate) []string {
 	names := sets.New(review.GroupVersion.Version + "." + review.GroupName)
 	for _, version := range servedVersions(gate) {
@@ -80,6 +84,7 @@ func APIServices(gate featuregate.FeatureGate) []string {
 	return sets.List(names)
 }
 
+// servedVersions returns each served version of the kinds once, in the order of the tables.
 func servedVersions(gate featuregate.FeatureGate) []schema.GroupVersion {
 	var versions []schema.GroupVersion
 	for _, kind := range Kinds(gate) {

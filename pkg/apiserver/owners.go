@@ -16,18 +16,22 @@ import (
 // Owners reads the metadata of objects of every served kind. It implements initializer.OwnerReader.
 type Owners struct {
 	client metadata.Interface
+	// served has each kind in each served version, because an owner reference names a version. groups has the groups
+	// of the kinds.
 	served map[schema.GroupVersionKind]servedKind
 	groups map[string]bool
 	// all has each kind once.
 	all []servedKind
 }
 
+// servedKind is a resource in one version.
 type servedKind struct {
 	resource      schema.GroupVersionResource
 	clusterScoped bool
 }
 
-// NewOwners returns a reader. The configuration must connect to this server without a proxy.
+// NewOwners returns a reader. The configuration must connect to this server without a proxy, so that a missing
+// APIService cannot look like a missing object. It does not connect.
 func NewOwners(inside *rest.Config, gate featuregate.FeatureGate) (*Owners, error) {
 	client, err := metadata.NewForConfig(inside)
 	if err != nil {
@@ -46,6 +50,7 @@ func NewOwners(inside *rest.Config, gate featuregate.FeatureGate) (*Owners, erro
 		resource := kind.Resource()
 		o.groups[resource.Group] = true
 		o.all = append(o.all, servedKind{kind.StoredVersion().WithResource(resource.Resource), kind.Describe().ClusterScoped})
+		// A version that a feature gate turns off is not served, and its owners cannot be read.
 		for _, version := range kind.ServedVersions() {
 			o.served[version.WithKind(names[0].Kind)] = servedKind{resource.WithVersion(version.Version), kind.Describe().ClusterScoped}
 		}
@@ -56,7 +61,8 @@ func NewOwners(inside *rest.Config, gate featuregate.FeatureGate) (*Owners, erro
 // Has reports whether this server serves a group.
 func (o *Owners) Has(group string) bool { return o.groups[group] }
 
-// Get reads an object from the store. It returns a NotFound error only if the object does not exist.
+// Get reads an object from the store. It returns a NotFound error only if the object does not exist. A kind or
+// version that is not served is another error, and while the store is closed the error is 503.
 func (o *Owners) Get(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*metav1.PartialObjectMetadata, error) {
 	served, known := o.served[kind]
 	if !known {
@@ -68,9 +74,12 @@ func (o *Owners) Get(ctx context.Context, kind schema.GroupVersionKind, namespac
 	return o.client.Resource(served.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// Dependents lists all objects of the namespace. It is for rare requests only. It returns resource and name of each dependent.
+// Dependents lists all objects of the namespace, kind by kind. It is for rare requests only. It returns resource and
+// name of each dependent. It asks for the stored version, which needs no conversion. An error means that the result
+// is unknown.
 func (o *Owners) Dependents(ctx context.Context, namespace string, owner types.UID) (found []string, err error) {
 	for _, kind := range o.all {
+		// An object in a namespace cannot own a cluster-scoped one.
 		if kind.clusterScoped && namespace != metav1.NamespaceNone {
 			continue
 		}

@@ -15,7 +15,7 @@ type quotaInitializer struct {
 }
 
 // NewQuotaInitializer counts the objects of every namespaced kind as count/<plural>.<group>. kube-controller-manager
-// recounts the usage after deletions.
+// recounts the usage after deletions. The evaluators have no lister, because only the recount would need one.
 func NewQuotaInitializer(gate featuregate.FeatureGate) admission.PluginInitializer {
 	var evaluators []quota.Evaluator
 	for _, kind := range Kinds(gate) {

@@ -23,6 +23,7 @@ type storeGate interface {
 // never returns 404, because the garbage collector would take that for the deletion of an owner. Discovery and reviews still work.
 func refuseWithoutStore(gate storeGate, groups sets.Set[string], codecs runtime.NegotiatedSerializer, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		// Only the reason of the store is answered here. While the store is ready, the generic /readyz answers.
 		if req.URL.Path == "/readyz" {
 			if err := gate.Ready(); err != nil {
 				http.Error(w, fmt.Sprintf("[-]store failed: %v\nreadyz check failed", err), http.StatusInternalServerError)
@@ -30,6 +31,7 @@ func refuseWithoutStore(gate storeGate, groups sets.Set[string], codecs runtime.
 			}
 		}
 		if err := gate.Check(); err != nil {
+			// Requests for other groups, discovery and reviews go on.
 			info, ok := genericapirequest.RequestInfoFrom(req.Context())
 			if ok && info.IsResourceRequest && groups.Has(info.APIGroup) {
 				version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}

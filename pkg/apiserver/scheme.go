@@ -12,7 +12,8 @@ import (
 	"kruise.io/kruise/pkg/admission/review"
 )
 
-// NewScheme returns a scheme with all types that the server reads or writes.
+// NewScheme returns a scheme with all types that the server reads or writes. Each call returns a new one, because a
+// scheme has no lock and tests add types.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, group := range groups {
@@ -32,7 +33,8 @@ func NewScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// addUnversioned adds the types of discovery and errors.
+// addUnversioned adds the types of discovery and errors. They have no group of their own, and every version of every
+// group uses them.
 func addUnversioned(scheme *runtime.Scheme) {
 	v1 := schema.GroupVersion{Version: "v1"}
 	metav1.AddToGroupVersion(scheme, v1)

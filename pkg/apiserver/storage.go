@@ -10,7 +10,8 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// StorageFactory defines how each resource is stored, in the version that its kind names.
+// StorageFactory defines how each resource is stored, in the version that its kind names. The version does not depend
+// on the order of the versions in the scheme, so a new served version does not change what is stored.
 type StorageFactory struct {
 	config     storagebackend.Config
 	mediaType  string
@@ -34,12 +35,14 @@ func NewStorageFactory(
 	return f
 }
 
-// NewConfig implements serverstorage.StorageFactory.
+// NewConfig implements serverstorage.StorageFactory. A resource outside the tables is an error: without a table entry
+// nobody would have decided how it is stored.
 func (f *StorageFactory) NewConfig(resource schema.GroupResource, _ runtime.Object) (*storagebackend.ConfigForResource, error) {
 	version, ok := f.stored[resource]
 	if !ok {
 		return nil, fmt.Errorf("no table of kinds contains resource %s", resource)
 	}
+	// The copy shares the connection settings; only the codec differs by resource.
 	config := f.config
 	codec, versioner, err := serverstorage.NewStorageCodec(serverstorage.StorageCodecConfig{
 		StorageMediaType:  f.mediaType,
@@ -55,7 +58,8 @@ func (f *StorageFactory) NewConfig(resource schema.GroupResource, _ runtime.Obje
 	return config.ForResource(resource), nil
 }
 
-// ResourcePrefix returns the part of the key that separates resources.
+// ResourcePrefix returns the part of the key that separates resources. Stored objects have it in their keys, so it
+// must not change. It contains the group, because two groups could have a resource of the same name.
 func (*StorageFactory) ResourcePrefix(resource schema.GroupResource) string {
 	return resource.Group + "/" + resource.Resource
 }

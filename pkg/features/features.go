@@ -8,8 +8,9 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// New returns the gates at their defaults. legacyKinds is the environment variable CUSTOM_RESOURCE_ENABLE, a comma-separated
-// list of kinds: when it is set and leaves SidecarSet out, PodWebhook is off unless a flag says otherwise.
+// New returns the gates at their defaults. legacyKinds is the environment variable CUSTOM_RESOURCE_ENABLE, a
+// comma-separated list of kinds: when it is set and leaves SidecarSet out, PodWebhook is off unless a flag says
+// otherwise. The flags are parsed into the result.
 func New(legacyKinds string) (featuregate.MutableFeatureGate, error) {
 	specs := make(map[featuregate.Feature]featuregate.FeatureSpec, len(gates))
 	for _, g := range gates {
@@ -43,7 +44,8 @@ func leavesOut(legacyKinds, kind string) bool {
 }
 
 // Ignored returns the gates that are on and that came after the baseline, among which effective names those that the
-// calling program honours.
+// calling program honours. A program warns of the others, because the user expects an effect that they do not have.
+// Gates that are on by default are not ignored.
 func Ignored(gate featuregate.FeatureGate, effective ...featuregate.Feature) (names []string) {
 	for _, g := range gates {
 		if !g.baseline && !g.on && gate.Enabled(g.name) && !slices.Contains(effective, g.name) {

@@ -44,6 +44,7 @@ const (
 
 // gate describes a feature gate.
 type gate struct {
+	// name, on and stage are what featuregate needs. on is the default.
 	name  featuregate.Feature
 	on    bool
 	stage string
@@ -51,6 +52,7 @@ type gate struct {
 	baseline bool
 }
 
+// The stages of gates. The value is the one of featuregate as text, so that a line of the table stays short.
 const (
 	alpha = string(featuregate.Alpha)
 	beta  = string(featuregate.Beta)

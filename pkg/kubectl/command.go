@@ -25,18 +25,20 @@ const (
 	completer = "kubectl_complete-kruise"
 )
 
-// removed are commands of kubectl that the plugin does not have.
+// removed are commands of kubectl that the plugin does not have: for them, kubectl itself does the same.
 var removed = []string{
 	"annotate", "attach", "auth", "certificate", "cluster-info", "cordon", "cp", "debug", "delete", "drain", "edit", "events", "explain",
 	"kuberc", "label", "port-forward", "proxy", "run", "taint", "top", "uncordon",
 }
 
-// NewCommand returns the plugin's root command. args are the name of the program and its arguments.
+// NewCommand returns the plugin's root command. args are the name of the program and its arguments. It changes global
+// variables of kubectl, so one process should have one root command.
 func NewCommand(args []string, streams genericiooptions.IOStreams) (*cobra.Command, error) {
 	if err := polymorphic.Install(clock.RealClock{}); err != nil {
 		return nil, err
 	}
 	describe.Install(clock.RealClock{})
+	// As the completer, the program acts as if it were called with cobra's hidden command for completions.
 	if filepath.Base(args[0]) == completer {
 		args = slices.Concat([]string{program, cobra.ShellCompRequestCmd}, args[1:])
 	}
@@ -54,7 +56,8 @@ func NewCommand(args []string, streams genericiooptions.IOStreams) (*cobra.Comma
 	return root, nil
 }
 
-// rename makes the examples of kubectl's commands call the plugin.
+// rename makes the examples of kubectl's commands call the plugin. The first pair of the replacer keeps what calls
+// the plugin already.
 func rename(command *cobra.Command) {
 	command.Example = strings.NewReplacer(invocation+" ", invocation+" ", "kubectl ", invocation+" ").Replace(command.Example)
 	for _, child := range command.Commands() {
@@ -62,7 +65,7 @@ func rename(command *cobra.Command) {
 	}
 }
 
-// child returns a subcommand by its name.
+// child returns a subcommand by its name, or nil.
 func child(command *cobra.Command, name string) *cobra.Command {
 	for _, candidate := range command.Commands() {
 		if candidate.Name() == name {
@@ -72,7 +75,7 @@ func child(command *cobra.Command, name string) *cobra.Command {
 	return nil
 }
 
-// replace puts a command in the place of the one with the same name.
+// replace puts a command in the place of the one with the same name. Without one, it only adds the command.
 func replace(parent, command *cobra.Command) {
 	if old := child(parent, command.Name()); old != nil {
 		parent.RemoveCommand(old)
@@ -80,7 +83,7 @@ func replace(parent, command *cobra.Command) {
 	parent.AddCommand(command)
 }
 
-// commands returns subcommands by their names.
+// commands returns subcommands by their names. It skips names that this version of kubectl does not have.
 func commands(root *cobra.Command, names ...string) (found []*cobra.Command) {
 	for _, name := range names {
 		if command := child(root, name); command != nil {
@@ -92,6 +95,7 @@ func commands(root *cobra.Command, names ...string) (found []*cobra.Command) {
 
 // group shows the commands in the help under headings.
 func group(root *cobra.Command) {
+	// Commands that are in no group are shown under a heading of their own, except those in filters.
 	filters := []string{"options"}
 	if alpha := child(root, "alpha"); alpha != nil && !alpha.HasSubCommands() {
 		filters = append(filters, alpha.Name())

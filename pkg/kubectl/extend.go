@@ -27,7 +27,8 @@ import (
 // native are the workloads of Kubernetes that the commands accept, besides those in the table.
 var native = []string{"deployments", "daemonsets", "statefulsets"}
 
-// extend removes what the plugin does not have, and adds its own commands.
+// extend removes what the plugin does not have, and adds its own commands. The order matters in two cases: rollout
+// status is replaced before accept changes its help, and group comes last, because it looks at all commands.
 func extend(root *cobra.Command, factory cmdutil.Factory, streams genericiooptions.IOStreams) {
 	for _, name := range removed {
 		if command := child(root, name); command != nil {
@@ -45,6 +46,7 @@ func extend(root *cobra.Command, factory cmdutil.Factory, streams genericiooptio
 	rollouts := child(root, "rollout")
 	replace(rollouts, rollout.NewStatus(factory, streams))
 	rollouts.AddCommand(live.NewWatch(factory, streams), live.NewList(factory, streams), rollout.NewApprove(factory, streams))
+	// Which kinds a command accepts follows from the fields that their rows have.
 	accept(factory, rollouts, (*workload.Kind).RollsOut, "status", "history", "undo", "restart", "pause", "resume")
 	accept(factory, child(root, "set"), func(k *workload.Kind) bool { return k.Template != workload.Path{} }, "env", "resources")
 	accept(factory, child(root, "set"), func(*workload.Kind) bool { return true }, "image")
@@ -52,7 +54,8 @@ func extend(root *cobra.Command, factory cmdutil.Factory, streams genericiooptio
 	group(root)
 }
 
-// accept names the kinds that subcommands accept in their help, and completes them.
+// accept names the kinds that subcommands accept in their help, and completes them. holds selects the rows of the
+// table.
 func accept(factory cmdutil.Factory, parent *cobra.Command, holds func(*workload.Kind) bool, names ...string) {
 	types := append(append([]string{}, native...), workload.ArgNames(holds)...)
 	for _, command := range commands(parent, names...) {

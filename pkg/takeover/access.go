@@ -16,7 +16,7 @@ import (
 // agentsNamespace has the Secrets with which node agents pull images. Both charts have it.
 const agentsNamespace = "kruise-daemon-config"
 
-// named is an object by its name.
+// named is an object by its name. namespace is empty for a cluster-scoped one.
 type named struct {
 	schema.GroupVersionResource
 
@@ -29,6 +29,7 @@ func (t *Takeover) access() []named {
 	rbac := func(resource string) schema.GroupVersionResource {
 		return schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: resource}
 	}
+	// The names are those that both charts give to these objects.
 	accounts := schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 	return []named{
 		{accounts, t.Namespace, "kruise-manager"},
@@ -50,10 +51,12 @@ func (t *Takeover) of(object named) dynamic.ResourceInterface {
 	return t.Dynamic.Resource(object.GroupVersionResource).Namespace(object.namespace)
 }
 
-// keepAccess saves the permissions of the old manager in the record.
+// keepAccess saves the permissions of the old manager in the record. An object that our chart has replaced already is
+// not saved, because it is not the old one.
 func (t *Takeover) keepAccess(ctx context.Context, state *record) error {
 	for _, each := range t.access() {
 		object, err := t.of(each).Get(ctx, each.name, metav1.GetOptions{})
+		// A missing object is not restored later, and a repetition finds some replaced.
 		if apierrors.IsNotFound(err) || err == nil && !isOld(object) {
 			continue
 		}
@@ -67,7 +70,8 @@ func (t *Takeover) keepAccess(ctx context.Context, state *record) error {
 	return nil
 }
 
-// restoreAccess replaces our permissions by those of the old manager. Without a kept object, ours stays.
+// restoreAccess replaces our permissions by those of the old manager. Without a kept object, ours stays. The
+// namespace of the agents exists in both charts; its annotation makes it survive an uninstallation of ours.
 func (t *Takeover) restoreAccess(ctx context.Context, state *record) error {
 	for _, each := range t.access() {
 		if err := t.restore(ctx, state.kept(each)); err != nil {
@@ -93,13 +97,15 @@ func (r *record) kept(object named) *unstructured.Unstructured {
 	return nil
 }
 
-// resourceOf returns the resource of a kept object, whose kinds all have a regular plural.
+// resourceOf returns the resource of a kept object, whose kinds all have a regular plural. So no discovery is needed,
+// which may be incomplete during a take-over.
 func resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
 	resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
 	return resource
 }
 
-// deleteOurs deletes an object that our chart created, and waits until its name is free.
+// deleteOurs deletes an object that our chart created, and waits until its name is free. An object of the old Kruise
+// stays, so the step can be repeated.
 func (t *Takeover) deleteOurs(ctx context.Context, object named) error {
 	current, err := t.of(object).Get(ctx, object.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && isOld(current) {

@@ -30,7 +30,9 @@ const (
 // versions are the API versions that kruise-apiserver serves, the preferred one first.
 var versions = []string{"v1beta1", "v1alpha1"}
 
-// handOver makes kube-apiserver forward all versions to kruise-apiserver, which answers 503 until its store is complete.
+// handOver makes kube-apiserver forward all versions to kruise-apiserver, which answers 503 until its store is
+// complete. From here on, no client can write an object by its usual versions. The time is recorded first and once,
+// so a repetition after an interruption does not shorten the interruption that is reported.
 func (t *Takeover) handOver(ctx context.Context, state *record) error {
 	if state.Closed == nil {
 		state.Closed = new(t.Clock.Now())
@@ -38,12 +40,15 @@ func (t *Takeover) handOver(ctx context.Context, state *record) error {
 			return err
 		}
 	}
+	// The APIServices need the CA before they point to the server; otherwise kube-apiserver would refuse its
+	// certificate until the server has published the CA there.
 	reviews, err := t.Dynamic.Resource(apiServiceResource).Get(ctx, reviewService, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read the CA of kruise-apiserver from APIService %s: %w", reviewService, err)
 	}
 	authority, _, _ := unstructured.NestedString(reviews.Object, "spec", "caBundle")
 	for _, group := range Groups {
+		// The preferred version has the highest rank. Each rank is above that of the take-over version.
 		for i, version := range versions {
 			if err := t.pointToUs(ctx, group, version, int64(priority+10*(len(versions)-i)), authority); err != nil {
 				return err
@@ -53,6 +58,8 @@ func (t *Takeover) handOver(ctx context.Context, state *record) error {
 	return nil
 }
 
+// pointToUs changes one APIService so that it forwards to kruise-apiserver. It removes the label automanaged in the
+// same write, because kube-apiserver would undo a change of the spec alone. rank is the version priority.
 func (t *Takeover) pointToUs(ctx context.Context, group, version string, rank int64, authority string) error {
 	name := version + "." + group
 	spec := map[string]any{
@@ -69,6 +76,7 @@ func (t *Takeover) pointToUs(ctx context.Context, group, version string, rank in
 			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": name}, "spec": spec,
 		}}, metav1.CreateOptions{})
 	} else if err == nil && !isOurs(current) {
+		// It is one of kube-apiserver, so it is changed in place: a deletion would leave a moment without the API.
 		var patch []byte
 		if patch, err = json.Marshal(map[string]any{
 			"metadata": map[string]any{"labels": map[string]any{automanaged: nil}}, "spec": spec,
@@ -82,7 +90,7 @@ func (t *Takeover) pointToUs(ctx context.Context, group, version string, rank in
 	return nil
 }
 
-// isOurs returns true if the APIService forwards to a server.
+// isOurs returns true if the APIService forwards to a server and kube-apiserver does not manage it.
 func isOurs(object *unstructured.Unstructured) bool {
 	service, found, _ := unstructured.NestedMap(object.Object, "spec", "service")
 	return found && service != nil && object.GetLabels()[automanaged] == ""
@@ -103,8 +111,12 @@ func (t *Takeover) handBack(ctx context.Context, _ *record) error {
 			}
 		}
 	}
+	// deleted is when the APIServices were deleted for the last time.
 	deleted := t.Clock.Now()
+	// A List through kube-apiserver proves that requests reach the definitions; the discovery proves that clients
+	// find them.
 	return t.until(ctx, "kube-apiserver to serve the old API", func() (bool, error) {
+		// The discovery is looked at only when the API answers.
 		if ok, err := t.servesOld(ctx, all); !ok {
 			return false, err
 		}
@@ -128,8 +140,11 @@ func (t *Takeover) handBack(ctx context.Context, _ *record) error {
 // discoveryPeriod is how long the discovery may take to list the resources of a new APIService.
 const discoveryPeriod = 5 * time.Second
 
-// giveBack deletes the APIService of a version if the function returns true for it.
+// giveBack deletes the APIService of a version if the function returns true for it. kube-apiserver creates it again.
+// A conflict means that it was replaced already.
 func (t *Takeover) giveBack(ctx context.Context, version schema.GroupVersion, applies func(*unstructured.Unstructured) bool) error {
+	// The UID as a precondition keeps it from deleting the APIService that kube-apiserver has created in the
+	// meantime.
 	client, name := t.Dynamic.Resource(apiServiceResource), version.Version+"."+version.Group
 	current, err := client.Get(ctx, name, metav1.GetOptions{})
 	if err == nil && applies(current) {
@@ -147,7 +162,7 @@ func isLocal(object *unstructured.Unstructured) bool {
 	return !forwards
 }
 
-// servesOld returns true if each definition answers.
+// servesOld returns true if each definition answers in its stored version, through an APIService that is local.
 func (t *Takeover) servesOld(ctx context.Context, all []definition) (bool, error) {
 	for _, d := range all {
 		service, err := t.Dynamic.Resource(apiServiceResource).Get(ctx, d.storage+"."+d.group, metav1.GetOptions{})
@@ -164,7 +179,8 @@ func (t *Takeover) servesOld(ctx context.Context, all []definition) (bool, error
 	return true, nil
 }
 
-// undiscovered returns the versions with a served resource that the aggregated discovery does not list.
+// undiscovered returns the versions with a served resource that the aggregated discovery does not list. Clients such
+// as kubectl find resources only there.
 func (t *Takeover) undiscovered(all []definition) ([]schema.GroupVersion, error) {
 	_, lists, err := t.Discovery.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // Other groups of the cluster may be away.

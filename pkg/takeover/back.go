@@ -8,6 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// backSteps are the steps of a return. Our manager stops before the store closes, so it sees no errors that it would
+// act on. The objects are written while no API serves them: the store is closed, and the definitions are open only
+// after it. The webhooks come before the old manager, which needs them.
 func (t *Takeover) backSteps() []step {
 	return []step{
 		{"stop", "stop the manager", t.stopOurs},
@@ -21,11 +24,13 @@ func (t *Takeover) backSteps() []step {
 	}
 }
 
-// suspend closes the store. The process of the server ends then, and its container starts again.
+// suspend closes the store. The process of the server ends then, and its container starts again. From then on the API
+// answers 503. The server itself writes the state that the function waits for.
 func (t *Takeover) suspend(ctx context.Context, _ *record) error {
 	if _, err := t.Store.Run(ctx, nil, "close"); err != nil {
 		return err
 	}
+	// Without this wait, the export could be of a store that still changes.
 	return t.until(ctx, "kruise-apiserver to close its store", func() (bool, error) {
 		object, err := t.Dynamic.Resource(configMapResource).Namespace(t.Namespace).Get(ctx, t.StoreConfigMap, metav1.GetOptions{})
 		if err != nil {
@@ -36,6 +41,8 @@ func (t *Takeover) suspend(ctx context.Context, _ *record) error {
 	})
 }
 
+// openDefinitions lets the definitions serve their old versions again. Requests still go to kruise-apiserver until
+// handBack.
 func (t *Takeover) openDefinitions(ctx context.Context, _ *record) error {
 	return t.change(ctx, (*definition).open)
 }

@@ -23,7 +23,8 @@ import (
 // take-over gets another one.
 const formerAnnotation = "kruise.io/uid-before-return"
 
-// dependents are the resources whose owners can be objects of Kruise.
+// dependents are the resources whose owners can be objects of Kruise. Their owner references are corrected if an
+// owner gets a new UID.
 var dependents = []schema.GroupVersionResource{
 	podResource, configMapResource,
 	{Version: "v1", Resource: "persistentvolumeclaims"}, {Version: "v1", Resource: "secrets"},
@@ -35,17 +36,20 @@ var dependents = []schema.GroupVersionResource{
 type returning struct {
 	*Takeover
 	// moved maps UIDs of kruise-apiserver to those of the old API.
-	moved                     map[string]string
+	moved map[string]string
+	// created, updated and deleted count objects for the progress.
 	created, updated, deleted int
 }
 
-// returnChanges makes the objects in the take-over version what kruise-apiserver has stored. It can be repeated: an object that it
-// created names its former UID.
+// returnChanges makes the objects in the take-over version what kruise-apiserver has stored. It can be repeated: an
+// object that it created names its former UID. No watch of a client sees its writes, because nobody else knows the
+// take-over version.
 func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
 	all, err := t.definitions(ctx)
 	if err != nil {
 		return err
 	}
+	// The store is closed, so one export has everything.
 	now, err := t.export(ctx, all)
 	for range 5 {
 		if err == nil {
@@ -66,12 +70,14 @@ func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
 			return err
 		}
 	}
+	// Kinds that only this release has cannot return.
 	for resource, objects := range now {
 		known := func(d definition) bool { return d.group == resource.Group && d.plural == resource.Resource }
 		if !slices.ContainsFunc(all, known) && len(objects) > 0 {
 			t.say("  %d %s are lost: the old API does not have the kind", len(objects), resource)
 		}
 	}
+	// The dependents are last, because all new UIDs must be known.
 	if err := r.reown(ctx, all); err != nil {
 		return err
 	}
@@ -79,7 +85,8 @@ func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
 	return nil
 }
 
-// export reads all objects of the closed store, in the versions in which the old API stores them.
+// export reads all objects of the closed store, in the versions in which the old API stores them. It returns them by
+// resource. The last line of the stream proves that it is complete.
 func (t *Takeover) export(ctx context.Context, all []definition) (map[schema.GroupResource][]*unstructured.Unstructured, error) {
 	var wanted []string
 	resources := map[schema.GroupKind]schema.GroupResource{}
@@ -93,6 +100,7 @@ func (t *Takeover) export(ctx context.Context, all []definition) (map[schema.Gro
 	}
 	found, count := map[schema.GroupResource][]*unstructured.Unstructured{}, 0
 	lines := bufio.NewScanner(bytes.NewReader(out))
+	// A line is at most as long as the whole output.
 	lines.Buffer(nil, len(out)+1)
 	for lines.Scan() {
 		if line := lines.Bytes(); bytes.HasPrefix(line, []byte(`{"end":`)) {
@@ -105,6 +113,7 @@ func (t *Takeover) export(ctx context.Context, all []definition) (map[schema.Gro
 		if err := object.UnmarshalJSON(lines.Bytes()); err != nil {
 			return nil, fmt.Errorf("read the export: %w", err)
 		}
+		// A kind without a definition: the caller reports it as lost.
 		resource, known := resources[object.GroupVersionKind().GroupKind()]
 		if !known {
 			resource = schema.GroupResource{Group: object.GroupVersionKind().Group, Resource: strings.ToLower(object.GetKind())}
@@ -115,9 +124,11 @@ func (t *Takeover) export(ctx context.Context, all []definition) (map[schema.Gro
 	return nil, errors.Join(errors.New("the export was cut off"), lines.Err())
 }
 
-// definition writes the objects of one kind.
+// definition writes the objects of one kind. An old object that another one of the same name has replaced is deleted
+// first, because a UID cannot change. Old objects that are left at the end were deleted since the take-over.
 func (r *returning) definition(ctx context.Context, d definition, now []*unstructured.Unstructured) error {
 	olds := map[key]*unstructured.Unstructured{}
+	// All old objects of the kind are in memory, to find those that are gone.
 	err := r.each(ctx, d.resource(Version), func(object *unstructured.Unstructured) error {
 		olds[keyOf(d, object)] = object.DeepCopy()
 		return nil
@@ -128,6 +139,7 @@ func (r *returning) definition(ctx context.Context, d definition, now []*unstruc
 	client := r.Dynamic.Resource(d.resource(Version))
 	for _, object := range now {
 		old := olds[keyOf(d, object)]
+		// The name was deleted and created again since the take-over.
 		if old != nil && !sameObject(old, object) {
 			if err := r.remove(ctx, client, old); err != nil {
 				return err
@@ -139,6 +151,7 @@ func (r *returning) definition(ctx context.Context, d definition, now []*unstruc
 			return fmt.Errorf("return %s: %w", keyOf(d, object), err)
 		}
 	}
+	// What is left was deleted since the take-over.
 	for _, gone := range olds {
 		if err := r.remove(ctx, client, gone); err != nil {
 			return err
@@ -147,13 +160,15 @@ func (r *returning) definition(ctx context.Context, d definition, now []*unstruc
 	return nil
 }
 
-// sameObject returns true if an old object is the one in kruise-apiserver.
+// sameObject returns true if an old object is the one in kruise-apiserver: it has the same UID, or an earlier call
+// created it for that one.
 func sameObject(old, now *unstructured.Unstructured) bool {
 	return old.GetUID() == now.GetUID() || old.GetAnnotations()[formerAnnotation] == string(now.GetUID())
 }
 
-// remove deletes an old object that is gone in kruise-apiserver. The garbage collector does not see this, and what the object owned is
-// gone already.
+// remove deletes an old object that is gone in kruise-apiserver. The garbage collector does not see this, and what
+// the object owned is gone already. Finalizers are removed first, because nobody serves the object to their
+// controllers.
 func (r *returning) remove(ctx context.Context, resource dynamic.NamespaceableResourceInterface, old *unstructured.Unstructured) error {
 	client := resource.Namespace(old.GetNamespace())
 	if len(old.GetFinalizers()) > 0 {
@@ -173,7 +188,8 @@ func (r *returning) remove(ctx context.Context, resource dynamic.NamespaceableRe
 	return nil
 }
 
-// write creates or updates an old object, and then its status.
+// write creates or updates an old object, and then its status. It writes nothing that is equal already, so a
+// repetition is quick. The generation of a created object begins at 1, because only a server sets it.
 func (r *returning) write(ctx context.Context, d definition, client dynamic.ResourceInterface, old, now *unstructured.Unstructured) error {
 	wanted := now.DeepCopy()
 	wanted.SetAPIVersion(d.group + "/" + Version)
@@ -184,7 +200,9 @@ func (r *returning) write(ctx context.Context, d definition, client dynamic.Reso
 		if old, err = r.create(ctx, client, wanted); err != nil {
 			return err
 		}
+	// The object exists on both sides. Fields that only a server sets are taken from the old object.
 	case differs(old, wanted):
+		// An earlier call created this object for a UID that only kruise-apiserver knew.
 		if old.GetUID() != now.GetUID() {
 			annotate(wanted, string(now.GetUID()))
 			wanted.SetUID(old.GetUID())
@@ -196,9 +214,11 @@ func (r *returning) write(ctx context.Context, d definition, client dynamic.Reso
 		}
 		r.updated++
 	}
+	// The dependents of the object still name the UID of kruise-apiserver.
 	if old.GetUID() != now.GetUID() {
 		r.moved[string(now.GetUID())] = string(old.GetUID())
 	}
+	// The main resource ignores the status, so it needs a write of its own.
 	if status := now.Object["status"]; status != nil && !apiequality.Semantic.DeepEqual(old.Object["status"], status) {
 		old.Object["status"] = status
 		if _, err := client.UpdateStatus(ctx, old, metav1.UpdateOptions{}); err != nil && !apierrors.IsNotFound(err) {
@@ -208,11 +228,14 @@ func (r *returning) write(ctx context.Context, d definition, client dynamic.Reso
 	return r.deleteToo(ctx, client, old, now)
 }
 
+// create creates an object in the take-over version, and remembers its former UID in an annotation. The fields that a
+// server sets are removed. Its deletion, if one has begun, is repeated by deleteToo.
 func (r *returning) create(
 	ctx context.Context, client dynamic.ResourceInterface, wanted *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	object := wanted.DeepCopy()
 	annotate(object, string(object.GetUID()))
+	// A create request with a resourceVersion is refused, and the others would be overwritten.
 	for _, field := range []string{
 		"uid", "resourceVersion", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
 	} {
@@ -222,7 +245,8 @@ func (r *returning) create(
 	return client.Create(ctx, object, metav1.CreateOptions{})
 }
 
-// deleteToo begins the deletion of an object whose deletion began after the take-over.
+// deleteToo begins the deletion of an object whose deletion began after the take-over. The finalizers say which
+// propagation the client asked for.
 func (r *returning) deleteToo(ctx context.Context, client dynamic.ResourceInterface, old, now *unstructured.Unstructured) error {
 	if now.GetDeletionTimestamp() == nil || old.GetDeletionTimestamp() != nil {
 		return nil
@@ -237,6 +261,7 @@ func (r *returning) deleteToo(ctx context.Context, client dynamic.ResourceInterf
 	return client.Delete(ctx, old.GetName(), metav1.DeleteOptions{PropagationPolicy: &way})
 }
 
+// annotate records the UID that the object had in kruise-apiserver.
 func annotate(object *unstructured.Unstructured, former string) {
 	annotations := object.GetAnnotations()
 	if annotations == nil {
@@ -246,7 +271,8 @@ func annotate(object *unstructured.Unstructured, former string) {
 	object.SetAnnotations(annotations)
 }
 
-// differs compares what a client can write.
+// differs compares what a client can write. Fields that a server sets, and the annotation of this package, do not
+// count.
 func differs(old, now *unstructured.Unstructured) bool {
 	content := func(object *unstructured.Unstructured) map[string]any {
 		object = object.DeepCopy()
@@ -260,8 +286,10 @@ func differs(old, now *unstructured.Unstructured) bool {
 	return !apiequality.Semantic.DeepEqual(content(old), content(now))
 }
 
-// reown makes dependents of objects that have a new UID refer to it. Nothing is collected meanwhile: the collector reads an owner before
-// it deletes a dependent, and the API answers 503.
+// reown makes dependents of objects that have a new UID refer to it. Nothing is collected meanwhile: the collector
+// reads an owner before it deletes a dependent, and the API answers 503. The resourceVersion in the patch makes sure
+// that no other change of the references is lost; a conflict ends the step, which can be repeated. Old objects can be
+// dependents too.
 func (r *returning) reown(ctx context.Context, all []definition) error {
 	if len(r.moved) == 0 {
 		return nil
@@ -270,6 +298,7 @@ func (r *returning) reown(ctx context.Context, all []definition) error {
 	for _, d := range all {
 		resources = append(resources, d.resource(Version))
 	}
+	// The kinds of Kruise itself come last; a StatefulSet can be owned by a UnitedDeployment, for example.
 	for _, resource := range resources {
 		err := r.each(ctx, resource, func(object *unstructured.Unstructured) error {
 			owners, changed := object.GetOwnerReferences(), false

@@ -23,18 +23,20 @@ const (
 	helmPolicy = "helm.sh/resource-policy"
 )
 
-// definition is a CustomResourceDefinition of Kruise.
+// definition is a CustomResourceDefinition of Kruise. object is changed in place by close, shut and open, and then
+// written by change.
 type definition struct {
-	object   *unstructured.Unstructured
-	group    string
-	plural   string
-	kind     string
+	object *unstructured.Unstructured
+	group  string
+	plural string
+	kind   string
+	// versions are all versions except that of the take-over.
 	versions []string
 	// storage is the version in which objects are stored.
 	storage string
 }
 
-// original is what closing changes.
+// original is what closing changes, as it was before. open restores it.
 type original struct {
 	Served     []string       `json:"served"`
 	Conversion map[string]any `json:"conversion,omitempty"`
@@ -55,6 +57,7 @@ func (t *Takeover) definitions(ctx context.Context) ([]definition, error) {
 	return found, nil
 }
 
+// parse reads a definition. The object stays shared with it.
 func parse(object *unstructured.Unstructured) definition {
 	text := func(fields ...string) string {
 		value, _, _ := unstructured.NestedString(object.Object, fields...)
@@ -76,7 +79,8 @@ func parse(object *unstructured.Unstructured) definition {
 	return d
 }
 
-// list returns the versions, which the caller may change.
+// list returns the versions, which the caller may change. NestedSlice copies them, so a change has no effect until it
+// is set.
 func (d *definition) list() []map[string]any {
 	versions, _, _ := unstructured.NestedSlice(d.object.Object, "spec", "versions")
 	var all []map[string]any
@@ -91,6 +95,7 @@ func (d *definition) list() []map[string]any {
 // served returns the versions by which clients reach the objects.
 func (d *definition) served() []string {
 	var names []string
+	// The take-over version is a part of served, if it is served.
 	for _, version := range d.list() {
 		if served, _ := version["served"].(bool); served {
 			names = append(names, version["name"].(string))
@@ -99,8 +104,10 @@ func (d *definition) served() []string {
 	return names
 }
 
+// name is the name of the definition, and also that of the resource in messages.
 func (d *definition) name() string { return d.plural + "." + d.group }
 
+// resource returns the resource in a version, for the dynamic client.
 func (d *definition) resource(version string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: d.group, Version: version, Resource: d.plural}
 }
@@ -118,12 +125,14 @@ func (d *definition) closed() (*original, error) {
 	return before, nil
 }
 
-// close serves the objects only by the take-over version. This also ends all watches of the old versions: otherwise their clients
-// would see each object as deleted when the definition is deleted. Conversion by a webhook of the old manager ends too.
+// close serves the objects only by the take-over version. This also ends all watches of the old versions: otherwise
+// their clients would see each object as deleted when the definition is deleted. Conversion by a webhook of the old
+// manager ends too. It does nothing if the definition is closed already, so what was there before is recorded once.
 func (d *definition) close() (changed bool, err error) {
 	if before, err := d.closed(); before != nil || err != nil {
 		return false, err
 	}
+	// What is changed below is recorded in the annotation, in the same write.
 	before := original{Served: d.served()}
 	before.Conversion, _, _ = unstructured.NestedMap(d.object.Object, "spec", "conversion")
 	versions := make([]any, 0, len(d.versions)+1)
@@ -151,11 +160,14 @@ func (d *definition) close() (changed bool, err error) {
 	}
 	annotations[originalAnnotation] = string(text)
 	d.object.SetAnnotations(annotations)
+	// Without a conversion, kube-apiserver only changes the apiVersion, so the take-over version reads what is
+	// stored.
 	unstructured.RemoveNestedField(d.object.Object, "spec", "conversion")
 	return true, unstructured.SetNestedSlice(d.object.Object, append(versions, hidden), "spec", "versions")
 }
 
-// shut stops serving the take-over version too. Watches by the take-over version end without an event.
+// shut stops serving the take-over version too. Watches by the take-over version end without an event. It refuses an
+// open definition, whose objects clients still watch.
 func (d *definition) shut() (changed bool, err error) {
 	before, err := d.closed()
 	if err != nil {
@@ -175,7 +187,7 @@ func (d *definition) shut() (changed bool, err error) {
 	return changed, unstructured.SetNestedSlice(d.object.Object, versions, "spec", "versions")
 }
 
-// open undoes close.
+// open undoes close. It removes the take-over version and the annotation, and restores what was served.
 func (d *definition) open() (changed bool, err error) {
 	before, err := d.closed()
 	if before == nil || err != nil {
@@ -189,9 +201,11 @@ func (d *definition) open() (changed bool, err error) {
 		version["served"] = slices.Contains(before.Served, version["name"].(string))
 		versions = append(versions, version)
 	}
+	// The annotation is removed in the same write, so a definition without it is open.
 	annotations := d.object.GetAnnotations()
 	delete(annotations, originalAnnotation)
 	d.object.SetAnnotations(annotations)
+	// A definition without a conversion had none before.
 	if len(before.Conversion) > 0 {
 		if err := unstructured.SetNestedMap(d.object.Object, before.Conversion, "spec", "conversion"); err != nil {
 			return false, err
@@ -200,7 +214,8 @@ func (d *definition) open() (changed bool, err error) {
 	return true, unstructured.SetNestedSlice(d.object.Object, versions, "spec", "versions")
 }
 
-// change updates each definition that the function changes. A conflict is repeated with the current object.
+// change updates each definition that the function changes. A conflict is repeated with the current object, because
+// kube-apiserver writes the status of definitions all the time. edit must be repeatable.
 func (t *Takeover) change(ctx context.Context, edit func(*definition) (bool, error)) error {
 	all, err := t.definitions(ctx)
 	if err != nil {
@@ -222,6 +237,7 @@ func (t *Takeover) change(ctx context.Context, edit func(*definition) (bool, err
 			if !apierrors.IsConflict(err) {
 				return fmt.Errorf("update CustomResourceDefinition %s: %w", d.name(), err)
 			}
+			// The change is applied again to what another client has written.
 			current, err := t.Dynamic.Resource(crdResource).Get(ctx, d.name(), metav1.GetOptions{})
 			if err != nil {
 				return fmt.Errorf("read CustomResourceDefinition %s: %w", d.name(), err)

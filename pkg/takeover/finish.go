@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// finishSteps are the steps after which there is no way back.
 func (t *Takeover) finishSteps() []step {
 	return []step{
 		{"release", "remove the finalizers of the old objects, for which nobody waits", t.releaseOld},
@@ -20,7 +21,8 @@ func (t *Takeover) finishSteps() []step {
 	}
 }
 
-// releaseOld removes finalizers. The deletion of a CustomResourceDefinition deletes its objects, and would wait for them without end.
+// releaseOld removes finalizers. The deletion of a CustomResourceDefinition deletes its objects, and would wait for
+// them without end. It refuses an open definition before it changes anything of it.
 func (t *Takeover) releaseOld(ctx context.Context, _ *record) error {
 	all, err := t.definitions(ctx)
 	if err != nil {
@@ -31,6 +33,7 @@ func (t *Takeover) releaseOld(ctx context.Context, _ *record) error {
 		if err != nil {
 			return err
 		}
+		// The definition is open: clients use its objects, and may depend on the finalizers.
 		if before == nil {
 			return fmt.Errorf("CustomResourceDefinition %s still serves its objects: clients that watch them would see them as deleted",
 				d.name())
@@ -54,7 +57,8 @@ func (t *Takeover) releaseOld(ctx context.Context, _ *record) error {
 	return nil
 }
 
-// shutDefinitions ends watches by the take-over version, if a client has found it, before its objects are deleted.
+// shutDefinitions ends watches by the take-over version, if a client has found it, before its objects are deleted. It
+// then waits until these watches have ended.
 func (t *Takeover) shutDefinitions(ctx context.Context, _ *record) error {
 	if err := t.change(ctx, (*definition).shut); err != nil {
 		return err
@@ -62,7 +66,8 @@ func (t *Takeover) shutDefinitions(ctx context.Context, _ *record) error {
 	return t.pause(ctx, t.settle)
 }
 
-// deleteDefinitions deletes only definitions that no longer serve their objects to anybody else.
+// deleteDefinitions deletes only definitions that no longer serve their objects to anybody else. It waits until they
+// are gone. The precondition keeps it from deleting a definition that somebody creates again at this time.
 func (t *Takeover) deleteDefinitions(ctx context.Context, _ *record) error {
 	all, err := t.definitions(ctx)
 	if err != nil {
@@ -82,6 +87,7 @@ func (t *Takeover) deleteDefinitions(ctx context.Context, _ *record) error {
 			return fmt.Errorf("delete CustomResourceDefinition %s: %w", d.name(), err)
 		}
 	}
+	// kube-apiserver deletes the objects of a definition before the definition itself, which takes time.
 	waits := t.Clock.Now()
 	return t.until(ctx, "the CustomResourceDefinitions to go", func() (bool, error) {
 		left, err := t.definitions(ctx)

@@ -16,6 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
 
+// forwardSteps are the steps of a take-over. Most objects are copied while the old manager runs; the API is closed
+// only from "switch" to "open". Until "switch", an interruption leaves the old API as it was, without its manager at
+// most.
 func (t *Takeover) forwardSteps() []step {
 	return []step{
 		{"keep", "keep the CustomResourceDefinitions when Helm upgrades", t.keepDefinitions},
@@ -31,7 +34,8 @@ func (t *Takeover) forwardSteps() []step {
 	}
 }
 
-// check refuses what the take-over could not complete.
+// check refuses what the take-over could not complete. It changes nothing. It reports all problems of the
+// definitions, the manager and the server together; the objects are read only without such problems.
 func (t *Takeover) check(ctx context.Context, state *record) error {
 	all, err := t.definitions(ctx)
 	if err != nil {
@@ -61,7 +65,8 @@ func (t *Takeover) check(ctx context.Context, state *record) error {
 	return nil
 }
 
-// checkServer refuses if kruise-apiserver is not installed as the chart does it.
+// checkServer refuses if kruise-apiserver is not installed as the chart does it. The APIService of the reviews is the
+// one that the chart creates also before a take-over.
 func (t *Takeover) checkServer(ctx context.Context) error {
 	if _, err := t.Dynamic.Resource(apiServiceResource).Get(ctx, reviewService, metav1.GetOptions{}); err != nil {
 		return fmt.Errorf("APIService %s: %w; install kruise-apiserver with the chart's value takeover=true", reviewService, err)
@@ -69,7 +74,8 @@ func (t *Takeover) checkServer(ctx context.Context) error {
 	return nil
 }
 
-// checkDefinition refuses definitions whose objects cannot be read without the old manager, or that are being deleted.
+// checkDefinition refuses definitions whose objects cannot be read without the old manager, or that are being
+// deleted. With several stored versions, some objects need a conversion, which only its webhook does.
 func checkDefinition(d *definition) error {
 	if at := d.object.GetDeletionTimestamp(); at != nil {
 		return fmt.Errorf("CustomResourceDefinition %s is being deleted since %s, with all its objects: there is nothing to keep", d.name(), at)
@@ -91,7 +97,8 @@ func checkDefinition(d *definition) error {
 	return nil
 }
 
-// beginImport closes the store. A server that has opened the empty store ends, so this is a step of its own.
+// beginImport closes the store. A server that has opened the empty store ends, so this is a step of its own. It fails
+// if the store belongs to an installation that has objects.
 func (t *Takeover) beginImport(ctx context.Context, _ *record) error {
 	_, err := t.Store.Run(ctx, nil, "begin-import")
 	return err
@@ -103,6 +110,8 @@ func (t *Takeover) copyEarly(ctx context.Context, _ *record) error {
 	return err
 }
 
+// copy imports all objects once, and returns the resource versions that it has read. The import leaves exactly these
+// objects in the store.
 func (t *Takeover) copy(ctx context.Context) (sent, error) {
 	all, err := t.definitions(ctx)
 	if err != nil {
@@ -123,7 +132,8 @@ func (t *Takeover) copy(ctx context.Context) (sent, error) {
 	return seen, nil
 }
 
-// closeDefinitions waits until requests to the old versions have ended.
+// closeDefinitions waits until requests to the old versions have ended. First each definition must serve the
+// take-over version, by which all later steps read.
 func (t *Takeover) closeDefinitions(ctx context.Context, _ *record) error {
 	if err := t.change(ctx, (*definition).close); err != nil {
 		return err
@@ -144,13 +154,16 @@ func (t *Takeover) closeDefinitions(ctx context.Context, _ *record) error {
 	return t.pause(ctx, t.settle)
 }
 
-// importFinally copies until nothing has changed since, so that no write of a slow request is missed.
+// importFinally copies until nothing has changed since, so that no write of a slow request is missed. It compares the
+// resource versions that it has copied with those that are there after the copy.
 func (t *Takeover) importFinally(ctx context.Context, _ *record) error {
+	// A second look without a change means that no request to the old API is left.
 	for range 10 {
 		copied, err := t.copy(ctx)
 		if err != nil {
 			return err
 		}
+		// The definitions are read again, because close has changed them.
 		all, err := t.definitions(ctx)
 		if err != nil {
 			return err
@@ -166,8 +179,10 @@ func (t *Takeover) importFinally(ctx context.Context, _ *record) error {
 	return errors.New("the old objects still change: find out who writes them; a kube-apiserver may have lost its connection to etcd")
 }
 
-// openStore completes the store with the record that the guard expects, and waits until the API answers.
+// openStore completes the store with the record that the guard expects, and waits until the API answers. The record
+// is written before the store is completed, so a repetition uses the same identity.
 func (t *Takeover) openStore(ctx context.Context, state *record) error {
+	// The record must be the same in every repetition: the guard compares it with the ConfigMap.
 	if state.Identity == "" {
 		var err error
 		if state.Identity, state.Generation, err = t.expected(ctx); err != nil {
@@ -199,14 +214,15 @@ func (t *Takeover) openStore(ctx context.Context, state *record) error {
 			return err
 		}
 	}
+	// This is the interruption that clients have seen.
 	if state.Closed != nil {
 		t.say("  the API was closed for %s", t.Clock.Since(*state.Closed).Round(100*time.Millisecond))
 	}
 	return nil
 }
 
-// expected returns the identity and generation by which the guard recognizes the store. If the cluster knows a store from an earlier
-// take-over, the new one continues it.
+// expected returns the identity and generation by which the guard recognizes the store. If the cluster knows a store
+// from an earlier take-over, the new one continues it with a higher generation. Otherwise the identity is new.
 func (t *Takeover) expected(ctx context.Context) (string, int64, error) {
 	object, err := t.Dynamic.Resource(configMapResource).Namespace(t.Namespace).Get(ctx, t.StoreConfigMap, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -220,6 +236,7 @@ func (t *Takeover) expected(ctx context.Context) (string, int64, error) {
 		return string(uuid.NewUUID()), 1, nil
 	}
 	var generation int64
+	// A generation that cannot be read must not become 1: the guard would see a store that was rolled back.
 	if _, err := fmt.Sscan(data["generation"], &generation); err != nil {
 		return "", 0, fmt.Errorf("ConfigMap %s/%s: generation %q: %w", t.Namespace, t.StoreConfigMap, data["generation"], err)
 	}
@@ -227,6 +244,7 @@ func (t *Takeover) expected(ctx context.Context) (string, int64, error) {
 }
 
 // compare compares the identity of all objects in the take-over version with those that kruise-apiserver serves.
+// Objects that clients created since are not looked at.
 func (t *Takeover) compare(ctx context.Context, _ *record) error {
 	all, err := t.definitions(ctx)
 	if err != nil {
@@ -235,6 +253,8 @@ func (t *Takeover) compare(ctx context.Context, _ *record) error {
 	var problems []error
 	same, gone := 0, 0
 	for _, d := range all {
+		// The old objects are read first. An object that is created meanwhile is only in the new API, and is not
+		// compared.
 		old, err := t.identities(ctx, d, Version)
 		if err != nil {
 			return err
@@ -267,6 +287,7 @@ type identity struct {
 	created string
 }
 
+// identities reads the identity of all objects of a kind in one version.
 func (t *Takeover) identities(ctx context.Context, d definition, version string) (map[key]identity, error) {
 	found := map[key]identity{}
 	err := t.each(ctx, d.resource(version), func(object *unstructured.Unstructured) error {

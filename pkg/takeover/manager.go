@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
+// The names are those of the charts. Both charts use the same names for the manager, the node agents and the lease.
 const (
 	managerName   = "kruise-controller-manager"
 	agentName     = "kruise-daemon"
@@ -23,6 +24,7 @@ const (
 	garbageWebhook = "kruise-garbage-collection"
 )
 
+// oldWebhooksNames are the names of the webhook configurations of the old manager, by their resource.
 var (
 	leaseResource    = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	oldWebhooksNames = map[string]string{
@@ -31,7 +33,7 @@ var (
 	}
 )
 
-// manager returns the Deployment of the manager, or nil.
+// manager returns the Deployment of the manager, or nil. It can be the old one or ours.
 func (t *Takeover) manager(ctx context.Context) (*unstructured.Unstructured, error) {
 	object, err := t.Dynamic.Resource(deploymentResource).Namespace(t.Namespace).Get(ctx, managerName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -43,7 +45,8 @@ func (t *Takeover) manager(ctx context.Context) (*unstructured.Unstructured, err
 	return object, nil
 }
 
-// leaseHolder returns who renewed the lease of the manager a short time ago, or an empty string.
+// leaseHolder returns who renewed the lease of the manager a short time ago, or an empty string. An expired lease has
+// no holder.
 func (t *Takeover) leaseHolder(ctx context.Context) (string, error) {
 	object, err := t.Dynamic.Resource(leaseResource).Namespace(t.Namespace).Get(ctx, managerLease, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -62,7 +65,8 @@ func (t *Takeover) leaseHolder(ctx context.Context) (string, error) {
 	return holder, nil
 }
 
-// checkManager refuses a manager that this program cannot stop.
+// checkManager refuses a manager that this program cannot stop. A manager that runs elsewhere would go on writing
+// after the take-over.
 func (t *Takeover) checkManager(ctx context.Context) error {
 	deployment, err := t.manager(ctx)
 	if err != nil || deployment != nil {
@@ -82,7 +86,8 @@ func oldWorkloads() map[string]schema.GroupVersionResource {
 	return map[string]schema.GroupVersionResource{managerName: deploymentResource, agentName: daemonSetResource}
 }
 
-// isOld returns true for an object that our chart did not create.
+// isOld returns true for an object that our chart did not create. Our objects have the label also if Helm has
+// replaced the old ones.
 func isOld(object *unstructured.Unstructured) bool {
 	return object.GetLabels()[partOf] != "kruise"
 }
@@ -90,7 +95,8 @@ func isOld(object *unstructured.Unstructured) bool {
 // partOf is a label of all objects of our chart.
 const partOf = "app.kubernetes.io/part-of"
 
-// stopOld stops the old manager and deletes it. The record keeps it. The old node agents end too.
+// stopOld stops the old manager and deletes it. The record keeps it. The old node agents end too. The manager is
+// scaled to zero before the deletion, so the function can wait for its Pods: none of them writes after this step.
 func (t *Takeover) stopOld(ctx context.Context, state *record) error {
 	if err := t.keepAccess(ctx, state); err != nil {
 		return err
@@ -107,6 +113,7 @@ func (t *Takeover) stopOld(ctx context.Context, state *record) error {
 		if err := t.keep(ctx, state, object); err != nil {
 			return err
 		}
+		// Only the manager is a Deployment. The node agents are a DaemonSet, and this step does not wait for their Pods.
 		if resource == deploymentResource {
 			if err := t.stop(ctx, object); err != nil {
 				return err
@@ -119,13 +126,16 @@ func (t *Takeover) stopOld(ctx context.Context, state *record) error {
 	return nil
 }
 
-// keep saves an object in the record before it is changed or deleted.
+// keep saves an object in the record before it is changed or deleted. The first saved state stays: a repetition would
+// save an object that this program has changed. Fields that a server sets are removed, so the object can be created
+// again.
 func (t *Takeover) keep(ctx context.Context, state *record, object *unstructured.Unstructured) error {
 	for _, kept := range state.Old {
 		if kept.GetKind() == object.GetKind() && kept.GetNamespace() == object.GetNamespace() && kept.GetName() == object.GetName() {
 			return nil
 		}
 	}
+	// The object is saved as it was before the first step, with its replicas.
 	kept := object.DeepCopy()
 	for _, field := range []string{"resourceVersion", "uid", "creationTimestamp", "generation", "managedFields"} {
 		unstructured.RemoveNestedField(kept.Object, "metadata", field)
@@ -135,13 +145,15 @@ func (t *Takeover) keep(ctx context.Context, state *record, object *unstructured
 	return t.writeRecord(ctx, state)
 }
 
-// stop scales a Deployment to zero and waits until its Pods are gone.
+// stop scales a Deployment to zero and waits until its Pods are gone. A Pod that is terminating still counts, because
+// it may still write.
 func (t *Takeover) stop(ctx context.Context, deployment *unstructured.Unstructured) error {
 	_, err := t.Dynamic.Resource(deploymentResource).Namespace(t.Namespace).Patch(ctx, deployment.GetName(), types.MergePatchType,
 		[]byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{})
 	if err != nil {
 		return fmt.Errorf("scale Deployment %s/%s to 0: %w", t.Namespace, deployment.GetName(), err)
 	}
+	// The Pods are found by the selector, so those that an earlier revision started count too.
 	selected, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "selector", "matchLabels")
 	options := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selected).String()}
 	return t.until(ctx, "the manager to stop", func() (bool, error) {
@@ -150,7 +162,8 @@ func (t *Takeover) stop(ctx context.Context, deployment *unstructured.Unstructur
 	})
 }
 
-// deleteAndWait deletes exactly this object, and waits until its name is free.
+// deleteAndWait deletes exactly this object, and waits until its name is free. The precondition protects another
+// object that takes the name meanwhile.
 func (t *Takeover) deleteAndWait(ctx context.Context, resource schema.GroupVersionResource, object *unstructured.Unstructured) error {
 	client := dynamic.ResourceInterface(t.Dynamic.Resource(resource))
 	if object.GetNamespace() != "" {
@@ -169,7 +182,7 @@ func (t *Takeover) deleteAndWait(ctx context.Context, resource schema.GroupVersi
 	})
 }
 
-// stopOurs stops the manager that runs since the take-over.
+// stopOurs stops the manager that runs since the take-over. It is deleted later, by startOld.
 func (t *Takeover) stopOurs(ctx context.Context, _ *record) error {
 	deployment, err := t.manager(ctx)
 	if err != nil || deployment == nil {
@@ -178,13 +191,16 @@ func (t *Takeover) stopOurs(ctx context.Context, _ *record) error {
 	return t.stop(ctx, deployment)
 }
 
-// startOld deletes our manager and node agents, and creates again what was deleted.
+// startOld deletes our manager and node agents, and creates again what was deleted. The permissions come before the
+// old manager starts.
 func (t *Takeover) startOld(ctx context.Context, state *record) error {
+	// Ours go first, because the old ones have the same names.
 	for name, resource := range oldWorkloads() {
 		if err := t.deleteOurs(ctx, named{resource, t.Namespace, name}); err != nil {
 			return err
 		}
 	}
+	// Without its permissions, the old manager would fail and restart.
 	if err := t.restoreAccess(ctx, state); err != nil {
 		return err
 	}
@@ -196,8 +212,9 @@ func (t *Takeover) startOld(ctx context.Context, state *record) error {
 	return nil
 }
 
-// restore creates a kept object again, if there is one. Helm does not delete it with the release of our chart, which has an object of the
-// same name.
+// restore creates a kept object again, if there is one. Helm does not delete it with the release of our chart, which
+// has an object of the same name. It can be repeated: an object that exists already is not ours, so it is the
+// restored one.
 func (t *Takeover) restore(ctx context.Context, kept *unstructured.Unstructured) error {
 	if kept == nil {
 		return nil
@@ -211,6 +228,7 @@ func (t *Takeover) restore(ctx context.Context, kept *unstructured.Unstructured)
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
+	// An uninstallation of our chart must not delete it.
 	annotations[helmPolicy] = "keep"
 	kept.SetAnnotations(annotations)
 	if _, err := t.of(object).Create(ctx, kept, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -219,7 +237,8 @@ func (t *Takeover) restore(ctx context.Context, kept *unstructured.Unstructured)
 	return nil
 }
 
-// removeWebhooks deletes the webhooks of the old manager, which would refuse every write now. The record keeps them.
+// removeWebhooks deletes the webhooks of the old manager, which would refuse every write now, because nobody answers
+// them. The record keeps them. Ours may have the same names already, and stay.
 func (t *Takeover) removeWebhooks(ctx context.Context, state *record) error {
 	for _, resource := range webhookResources {
 		name := oldWebhooksNames[resource.Resource]

@@ -12,10 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pageSize is how many objects one request reads.
+// pageSize is how many objects one request reads. An object can be large, so a page stays well below the limits of a
+// response.
 const pageSize = 500
 
-// each calls do for each object of a resource.
+// each calls do for each object of a resource, in all namespaces, page by page. An error of do ends it. The object is
+// only valid during the call.
 func (t *Takeover) each(ctx context.Context, resource schema.GroupVersionResource, do func(*unstructured.Unstructured) error) error {
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
@@ -34,7 +36,7 @@ func (t *Takeover) each(ctx context.Context, resource schema.GroupVersionResourc
 	}
 }
 
-// key names an object of any kind.
+// key names an object of any kind. It does not have the UID, so that it finds the same name on both sides.
 type key struct {
 	Resource        schema.GroupResource
 	Namespace, Name string
@@ -44,10 +46,13 @@ func (k key) String() string {
 	return k.Resource.String() + " " + types.NamespacedName{Namespace: k.Namespace, Name: k.Name}.String()
 }
 
-// sent are the resource versions of the objects that were sent to the store.
+// sent are the resource versions of the objects that were sent to the store. Two of them are equal if no object
+// changed, appeared or disappeared in between.
 type sent map[key]string
 
-// send writes all old objects to the stream of an import, in the version in which they are stored.
+// send writes all old objects to the stream of an import, in the version in which they are stored. Definitions that
+// are closed are read by the take-over version, and their objects get the stored version again. The last line has the
+// count.
 func (t *Takeover) send(ctx context.Context, all []definition, to io.Writer) (sent, error) {
 	seen, encoder := sent{}, json.NewEncoder(to)
 	for _, d := range all {
@@ -69,20 +74,25 @@ func (t *Takeover) send(ctx context.Context, all []definition, to io.Writer) (se
 	return seen, encoder.Encode(map[string]int{"end": len(seen)})
 }
 
+// keyOf returns the key of an object of the definition.
 func keyOf(d definition, object *unstructured.Unstructured) key {
 	return key{schema.GroupResource{Group: d.group, Resource: d.plural}, object.GetNamespace(), object.GetName()}
 }
 
-// report is what `kruise-apiserver store import` prints.
+// report is what `kruise-apiserver store import` prints. The type importer.Report describes most of the fields.
 type report struct {
+	// Objects and Bytes count what the import stores. SpaceBytes is the space of the store before the import, or negative if
+	// etcd does not say.
 	Objects    int            `json:"objects"`
 	Bytes      int64          `json:"bytes"`
 	SpaceBytes int64          `json:"spaceBytes"`
 	Kinds      map[string]int `json:"kinds"`
-	Refused    []struct {
+	// Refused are objects that this release cannot store. The import writes nothing if there is one.
+	Refused []struct {
 		Object   string   `json:"object"`
 		Problems []string `json:"problems"`
 	} `json:"refused"`
+	// Changes are the fields that clients read differently after the take-over. Only lost values stop the import.
 	Changes []struct {
 		Kind    string `json:"kind"`
 		Path    string `json:"path"`
@@ -92,6 +102,7 @@ type report struct {
 		Objects int    `json:"objects"`
 		Lost    bool   `json:"lost"`
 	} `json:"changes"`
+	// Done is nil if nothing was imported, such as after a dry run.
 	Done *struct {
 		Written   int `json:"written"`
 		Unchanged int `json:"unchanged"`
@@ -99,8 +110,10 @@ type report struct {
 	} `json:"done"`
 }
 
-// importAll sends all old objects to the store. The objects are read while the store takes them.
+// importAll sends all old objects to the store. The objects are read while the store takes them, so they are never
+// all in memory. It returns what was sent, and the report if the store printed one, also together with an error.
 func (t *Takeover) importAll(ctx context.Context, all []definition, args ...string) (sent, *report, error) {
+	// The decision about lost values is made by the import, which knows them.
 	if t.AcceptLoss {
 		args = append(args, "--accept-loss")
 	}
@@ -110,18 +123,23 @@ func (t *Takeover) importAll(ctx context.Context, all []definition, args ...stri
 		err  error
 	}
 	sends := make(chan sending, 1)
+	// The reader of the pipe is the import. It reads while the objects are listed.
 	go func() {
 		seen, err := t.send(ctx, all, writer)
+		// An error of the sender must reach the store as a broken stream, and never as its end.
 		writer.CloseWithError(err)
 		sends <- sending{seen, err}
 	}()
 	out, err := t.Store.Run(ctx, reader, append([]string{"import", "-"}, args...)...)
+	// If the command ended early, the sender must not wait for a reader.
 	_ = reader.CloseWithError(io.ErrClosedPipe)
+	// The sender has ended, so seen is complete.
 	result := <-sends
 	if result.err != nil && err == nil {
 		err = result.err
 	}
 	printed := &report{}
+	// A command that failed early prints no report; its own error is the better one then.
 	if decoded := json.Unmarshal(out, printed); decoded != nil {
 		if err == nil {
 			err = fmt.Errorf("read the report of the import %q: %w", out, decoded)
@@ -131,7 +149,8 @@ func (t *Takeover) importAll(ctx context.Context, all []definition, args ...stri
 	return result.seen, printed, err
 }
 
-// show prints the report for a person.
+// show prints the report for a person. Defaults and other forms are for information; refused and lost values stop an
+// import.
 func (t *Takeover) show(r *report) {
 	for _, refused := range r.Refused {
 		for _, problem := range refused.Problems {
@@ -142,6 +161,7 @@ func (t *Takeover) show(r *report) {
 		switch {
 		case change.Lost:
 			t.say("  lost: %s of %d %s, such as %q in %s", change.Path, change.Objects, change.Kind, change.Before, change.Object)
+		// The object had no value, so the new one is a default.
 		case change.Before == "":
 			t.say("  default: %s is %q in %d %s", change.Path, change.After, change.Objects, change.Kind)
 		default:

@@ -14,6 +14,7 @@ import (
 // RecordName is the name of the ConfigMap that says where a take-over stands.
 const RecordName = "kruise-takeover"
 
+// recordKey is the key of the ConfigMap with the record in JSON.
 const recordKey = "record"
 
 // Directions of a record. It has none before the first take-over and after a return.
@@ -23,8 +24,10 @@ const (
 	finishing = "finish"
 )
 
-// record is what a take-over must know after an interruption.
+// record is what a take-over must know after an interruption. It is written after each complete step, and before
+// anything that cannot be read again.
 type record struct {
+	// Direction is one of the constants above, or empty.
 	Direction string `json:"direction,omitempty"`
 	// Step is the last complete step of the direction.
 	Step string `json:"step,omitempty"`
@@ -36,6 +39,8 @@ type record struct {
 	// Closed is when the old API was closed, for the length of the interruption.
 	Closed *time.Time `json:"closed,omitempty"`
 
+	// object is the ConfigMap as read, whose resourceVersion detects another process. It is nil before the first
+	// write.
 	object *unstructured.Unstructured
 }
 
@@ -59,7 +64,8 @@ func (t *Takeover) readRecord(ctx context.Context) (*record, error) {
 	return state, nil
 }
 
-// writeRecord writes the record. A conflict means that another process takes over at the same time.
+// writeRecord writes the record. A conflict means that another process takes over at the same time; this one then
+// ends.
 func (t *Takeover) writeRecord(ctx context.Context, state *record) error {
 	text, err := json.Marshal(state)
 	if err != nil {
@@ -76,6 +82,7 @@ func (t *Takeover) writeRecord(ctx context.Context, state *record) error {
 	if err := unstructured.SetNestedField(object.Object, string(text), "data", recordKey); err != nil {
 		return err
 	}
+	// The first write creates the ConfigMap, so only one of two processes that start together goes on.
 	if state.object == nil {
 		object, err = client.Create(ctx, object, metav1.CreateOptions{})
 	} else {
@@ -91,7 +98,7 @@ func (t *Takeover) writeRecord(ctx context.Context, state *record) error {
 	return nil
 }
 
-// deleteRecord removes the record at the end.
+// deleteRecord removes the record at the end. A cluster without a record has no take-over in progress.
 func (t *Takeover) deleteRecord(ctx context.Context, state *record) error {
 	err := t.Dynamic.Resource(configMapResource).Namespace(t.Namespace).Delete(ctx, RecordName, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {

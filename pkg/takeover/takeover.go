@@ -17,13 +17,15 @@ import (
 // Groups are the API groups of Kruise.
 var Groups = []string{"apps.kruise.io", "policy.kruise.io"}
 
-// Store runs `kruise-apiserver store` with arguments where the store is, and returns what it prints.
+// Store runs `kruise-apiserver store` with arguments where the store is, and returns what it prints. input is its
+// standard input and may be nil. The output can be complete even if there is an error.
 type Store interface {
 	Run(ctx context.Context, input io.Reader, args ...string) ([]byte, error)
 }
 
 // Takeover moves one cluster.
 type Takeover struct {
+	// Dynamic and Discovery are clients of kube-apiserver, which forwards requests for Kruise according to the APIServices.
 	Dynamic   dynamic.Interface
 	Discovery discovery.ServerResourcesInterface
 	// Namespace is where Kruise is installed. Service is the Service of kruise-apiserver in it. StoreConfigMap is the ConfigMap by
@@ -34,7 +36,8 @@ type Takeover struct {
 	// AcceptLoss takes over also if objects have values that this release does not keep.
 	AcceptLoss bool
 	// Out receives the progress.
-	Out   io.Writer
+	Out io.Writer
+	// Clock measures all waits. Tests set another one.
 	Clock clock.Clock
 
 	// Interrupt, if set, is called after each step, before and after it is recorded. If it returns an error, the take-over ends.
@@ -44,13 +47,13 @@ type Takeover struct {
 	settle time.Duration
 }
 
-// forget is the step that deletes the record.
+// forget is the step that deletes the record. It is not recorded itself.
 const forget = "forget"
 
-// patience limits each wait for the cluster.
+// patience limits each wait for the cluster. After it, the command ends with an error, and can be run again.
 const patience = 5 * time.Minute
 
-// New returns a take-over with the names of the chart.
+// New returns a take-over with the names of the chart. The caller may change them before the first step.
 func New(client dynamic.Interface, discoverer discovery.ServerResourcesInterface, store Store, out io.Writer) *Takeover {
 	return &Takeover{
 		Dynamic: client, Discovery: discoverer, Store: store, Out: out, Clock: clock.RealClock{}, settle: 3 * time.Second,
@@ -58,7 +61,8 @@ func New(client dynamic.Interface, discoverer discovery.ServerResourcesInterface
 	}
 }
 
-// step is a part of a take-over. do may be repeated, and may have been interrupted before.
+// step is a part of a take-over. do may be repeated, and may have been interrupted before. name is stored in the
+// record; does is printed.
 type step struct {
 	name string
 	does string
@@ -68,7 +72,7 @@ type step struct {
 // errFinished is the error of every command after the CustomResourceDefinitions were deleted.
 var errFinished = errors.New("the take-over is finished: the CustomResourceDefinitions are gone, so there is no way back")
 
-// Check checks everything that the take-over needs, and changes nothing.
+// Check checks everything that the take-over needs, and changes nothing. It can be run at any time.
 func (t *Takeover) Check(ctx context.Context) error {
 	state, err := t.readRecord(ctx)
 	if err != nil {
@@ -77,7 +81,8 @@ func (t *Takeover) Check(ctx context.Context) error {
 	return t.check(ctx, state)
 }
 
-// Forward takes over. After an interruption, it continues.
+// Forward takes over. After an interruption, it continues behind the last complete step. It refuses to begin while a
+// return is in progress.
 func (t *Takeover) Forward(ctx context.Context) error {
 	state, err := t.readRecord(ctx)
 	if err != nil {
@@ -86,6 +91,7 @@ func (t *Takeover) Forward(ctx context.Context) error {
 	if state.Direction == backward {
 		return errors.New("a return to the CustomResourceDefinitions is in progress: complete it first")
 	}
+	// After the first step, some checks would fail: the manager is gone, and the store has objects.
 	if state.Direction == "" {
 		if err := t.check(ctx, state); err != nil {
 			return err
@@ -94,7 +100,8 @@ func (t *Takeover) Forward(ctx context.Context) error {
 	return t.run(ctx, state, forward, t.forwardSteps())
 }
 
-// Back returns to the CustomResourceDefinitions, with the changes since the take-over.
+// Back returns to the CustomResourceDefinitions, with the changes since the take-over. It may also be called during a
+// take-over, which it then undoes. After an interruption, it continues.
 func (t *Takeover) Back(ctx context.Context) error {
 	state, err := t.readRecord(ctx)
 	switch {
@@ -108,7 +115,8 @@ func (t *Takeover) Back(ctx context.Context) error {
 	return t.run(ctx, state, backward, t.backSteps())
 }
 
-// Finish deletes the CustomResourceDefinitions. There is no way back after it.
+// Finish deletes the CustomResourceDefinitions. There is no way back after it. It refuses unless the take-over is
+// complete. After an interruption, it continues.
 func (t *Takeover) Finish(ctx context.Context) error {
 	state, err := t.readRecord(ctx)
 	if err != nil {
@@ -118,13 +126,15 @@ func (t *Takeover) Finish(ctx context.Context) error {
 		return t.finished(ctx)
 	}
 	steps := t.forwardSteps()
+	// A record without a direction was handled above: either nothing was taken over, or everything is finished.
 	if complete := state.Direction == forward && state.Step == steps[len(steps)-1].name; !complete && state.Direction != finishing {
 		return errors.New("the take-over is not complete: complete it first")
 	}
 	return t.run(ctx, state, finishing, t.finishSteps())
 }
 
-// returned says that a return was complete before, or that there is nothing to return from.
+// returned says that a return was complete before, or that there is nothing to return from. It is an error if the
+// definitions show a take-over whose record is gone.
 func (t *Takeover) returned(ctx context.Context) error {
 	all, err := t.definitions(ctx)
 	if err != nil {
@@ -157,7 +167,8 @@ func (t *Takeover) finished(ctx context.Context) error {
 	return nil
 }
 
-// run executes the steps after the last one that is complete, and records each.
+// run executes the steps after the last one that is complete, and records each. A crash between a step and its record
+// repeats the step. A new direction begins with its first step.
 func (t *Takeover) run(ctx context.Context, state *record, direction string, steps []step) error {
 	if state.Direction != direction {
 		state.Direction, state.Step = direction, ""
@@ -165,12 +176,14 @@ func (t *Takeover) run(ctx context.Context, state *record, direction string, ste
 			return err
 		}
 	}
+	// A step that is not in this list, such as one of another direction, means the beginning.
 	begin := 0
 	for i, each := range steps {
 		if each.name == state.Step {
 			begin = i + 1
 		}
 	}
+	// The record is written after the step, so a step must be harmless when it is repeated.
 	for i, each := range steps[begin:] {
 		t.say("[%d/%d] %s", begin+i+1, len(steps), each.does)
 		if err := each.do(ctx, state); err != nil {
@@ -191,6 +204,7 @@ func (t *Takeover) run(ctx context.Context, state *record, direction string, ste
 	return nil
 }
 
+// interrupted calls Interrupt, by which tests end the program at any point.
 func (t *Takeover) interrupted(step string, recorded bool) error {
 	if t.Interrupt == nil {
 		return nil
@@ -198,11 +212,13 @@ func (t *Takeover) interrupted(step string, recorded bool) error {
 	return t.Interrupt(step, recorded)
 }
 
+// say prints a line of the progress.
 func (t *Takeover) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(t.Out, format+"\n", args...) // The record has the progress too.
 }
 
-// until waits until the function returns true. The last problem is in the error.
+// until waits until the function returns true. The last problem is in the error. An error of the function does not
+// end the wait, because the cluster may only be slow or restarting.
 func (t *Takeover) until(ctx context.Context, what string, happened func() (bool, error)) error {
 	deadline := t.Clock.Now().Add(patience)
 	var last error
@@ -221,6 +237,7 @@ func (t *Takeover) until(ctx context.Context, what string, happened func() (bool
 	return fmt.Errorf("waited %s for %s", patience, what)
 }
 
+// pause waits for a time, or returns the error of ctx.
 func (t *Takeover) pause(ctx context.Context, length time.Duration) error {
 	select {
 	case <-ctx.Done():

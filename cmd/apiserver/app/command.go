@@ -12,9 +12,11 @@ import (
 	"k8s.io/component-base/version"
 )
 
+// name is the name of the program in messages and in its help.
 const name = "kruise-apiserver"
 
-// NewCommand returns the command of the program. It runs until its context ends.
+// NewCommand returns the command of the program, with the commands for the operator of the store below it. It runs
+// until its context ends.
 func NewCommand() (*cobra.Command, error) {
 	options, err := NewOptions()
 	if err != nil {
@@ -27,6 +29,7 @@ func NewCommand() (*cobra.Command, error) {
 		SilenceUsage: true,
 		Version:      version.Get().String(),
 		RunE: func(command *cobra.Command, _ []string) error {
+			// The feature gates are set first, because logging has gates of its own.
 			if err := options.Complete(); err != nil {
 				return err
 			}

@@ -25,7 +25,7 @@ import (
 // errRefused ends an import that would not keep all objects. The report says why.
 var errRefused = errors.New("nothing was imported: see refused and lost fields in the report")
 
-// importing is how the commands of an import write to the store.
+// importing is how the commands of an import write to the store. The fields are the flags.
 type importing struct {
 	at         *location
 	encryption string
@@ -34,10 +34,12 @@ type importing struct {
 	acceptLoss bool
 }
 
+// newImporting returns the defaults of the flags, which are those of the server.
 func newImporting() *importing {
 	return &importing{at: newLocation(), maxBytes: defaultMaxObjectBytes}
 }
 
+// addFlags adds the flags that all commands of an import have.
 func (i *importing) addFlags(fs *pflag.FlagSet) {
 	i.at.addFlags(fs, "")
 	fs.StringVar(&i.encryption, "encryption-provider-config", "", "File with the encryption configuration of the apiserver.")
@@ -80,12 +82,14 @@ func newImportCommand() *cobra.Command {
 	return command
 }
 
-// run checks all objects before it writes the first one.
+// run checks all objects before it writes the first one. It returns a report also with errRefused, and with an error
+// of the store. A dry run makes the same checks and writes nothing.
 func (i *importing) run(ctx context.Context, file io.Reader) (*importReport, error) {
 	converter, err := newConverter(i.maxBytes)
 	if err != nil {
 		return nil, err
 	}
+	// All objects are in memory before the store is opened, so a stream that was cut off changes nothing.
 	objects, checked, err := converter.ReadAll(ctx, file)
 	if err != nil {
 		return nil, err
@@ -122,7 +126,8 @@ func (i *importing) run(ctx context.Context, file io.Reader) (*importReport, err
 	return report, nil
 }
 
-// open connects to the store.
+// open connects to the store. Without an encryption configuration, objects are written in plain text, as the server
+// would do. The caller must call the returned function at the end.
 func (i *importing) open(ctx context.Context) (*operation.Importer, func(), error) {
 	transformers := encryptionconfig.StaticTransformers{}
 	if i.encryption != "" {
@@ -139,7 +144,8 @@ func (i *importing) open(ctx context.Context) (*operation.Importer, func(), erro
 	return &operation.Importer{Store: opened, Transformers: transformers}, closeStore, nil
 }
 
-// newConverter returns a converter to what the apiserver stores.
+// newConverter returns a converter to what the apiserver stores. It uses the defaults of the feature gates: the
+// stored version of a kind depends on none.
 func newConverter(maxBytes int) (*importer.Converter, error) {
 	gate, err := features.New("")
 	if err != nil {
@@ -154,7 +160,8 @@ func newConverter(maxBytes int) (*importer.Converter, error) {
 	return importer.NewConverter(scheme, factory, apiserver.Kinds(gate), maxBytes)
 }
 
-// newBeginImportCommand returns the command after which no server opens the store.
+// newBeginImportCommand returns the command after which no server opens the store. It fails for a store of an
+// installation with objects.
 func newBeginImportCommand() *cobra.Command {
 	i := newImporting()
 	command := &cobra.Command{
@@ -201,7 +208,8 @@ func newCompleteImportCommand() *cobra.Command {
 	return command
 }
 
-// newDiscardImportCommand returns the command that removes what was imported.
+// newDiscardImportCommand returns the command that removes what was imported, so that the installation can start
+// empty.
 func newDiscardImportCommand() *cobra.Command {
 	i := newImporting()
 	command := &cobra.Command{
@@ -219,7 +227,8 @@ func newDiscardImportCommand() *cobra.Command {
 	return command
 }
 
-// newCloseCommand returns the command that makes servers close the store.
+// newCloseCommand returns the command that makes servers close the store. It is the first step of the way back of a
+// take-over.
 func newCloseCommand() *cobra.Command {
 	i := newImporting()
 	command := &cobra.Command{
@@ -237,7 +246,8 @@ func newCloseCommand() *cobra.Command {
 	return command
 }
 
-// newExportCommand returns the command that prints all objects.
+// newExportCommand returns the command that prints all objects. Its output ends with the number of objects, so a
+// reader notices if it was cut off.
 func newExportCommand() *cobra.Command {
 	i, versions := newImporting(), map[string]string{}
 	command := &cobra.Command{

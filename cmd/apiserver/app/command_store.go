@@ -16,7 +16,8 @@ import (
 	"kruise.io/kruise/pkg/apiserver/store"
 )
 
-// newStoreCommand returns the commands for the operator of a store.
+// newStoreCommand returns the commands for the operator of a store. They work on the store itself and not through the
+// API, so they are run where the store is.
 func newStoreCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "store", Short: "Back up, restore, move, encrypt, defragment and fill the store", SilenceUsage: true,
@@ -24,6 +25,7 @@ func newStoreCommand() *cobra.Command {
 	command.AddCommand(newSnapshotCommand(), newRestoreCommand(), newCopyCommand(), newEncryptCommand(), newDefragmentCommand(),
 		newBeginImportCommand(), newImportCommand(), newCompleteImportCommand(), newDiscardImportCommand(), newCloseCommand(), newExportCommand())
 	// The server's help lists the flags of the server.
+	// Each command shows its own flags instead.
 	for _, each := range append(command.Commands(), command) {
 		cliflag.SetUsageAndHelpFunc(each, cliflag.NamedFlagSets{}, 0)
 		each.SetUsageFunc(func(c *cobra.Command) error { return usage(c, c.OutOrStderr()) })
@@ -42,7 +44,8 @@ func usage(command *cobra.Command, to io.Writer) error {
 	return err
 }
 
-// newSnapshotCommand returns the command that takes a snapshot.
+// newSnapshotCommand returns the command that takes a snapshot. The message goes to the standard error, because the
+// snapshot may go to the standard output.
 func newSnapshotCommand() *cobra.Command {
 	from := newLocation()
 	command := &cobra.Command{
@@ -75,12 +78,15 @@ func newSnapshotCommand() *cobra.Command {
 	return command
 }
 
+// say prints a message for the operator.
 func say(to io.Writer, format string, args ...any) error {
 	_, err := fmt.Fprintf(to, format, args...)
 	return err
 }
 
-// newRestoreCommand returns the command that restores an embedded store.
+// newRestoreCommand returns the command that restores an embedded store. A running server notices the result and
+// restarts with it. The revision has to be higher than every one that a client knows: if a server runs, its revision
+// plus a margin is enough; otherwise a much larger margin is used.
 func newRestoreCommand() *cobra.Command {
 	to := newLocation()
 	command := &cobra.Command{
@@ -115,7 +121,8 @@ func newRestoreCommand() *cobra.Command {
 	return command
 }
 
-// markRestored marks the store in the directory, so that the guard does not open it without the operator.
+// markRestored marks the store in the directory, so that the guard does not open it without the operator. It starts
+// the restored member for a moment.
 func (l *location) markRestored(ctx context.Context, dir string) error {
 	restored, stop, err := l.start(ctx, dir)
 	if err != nil {
@@ -125,7 +132,7 @@ func (l *location) markRestored(ctx context.Context, dir string) error {
 	return operation.MarkRestored(ctx, restored)
 }
 
-// lastRevision returns the revision of the store if a server runs.
+// lastRevision returns the revision of the store if a server runs. It connects to the socket of the server's store.
 func (l *location) lastRevision(ctx context.Context) (revision int64, running bool, err error) {
 	endpoint, err := store.Running(ctx, l.dataDir)
 	if err != nil || endpoint == "" {
@@ -143,7 +150,8 @@ func (l *location) lastRevision(ctx context.Context) (revision int64, running bo
 	return status.Header.GetRevision(), true, nil
 }
 
-// newCopyCommand returns the command that copies a store.
+// newCopyCommand returns the command that copies a store. A copy from a snapshot is no move: the original may still
+// be in use, so the guard asks the operator before it opens the copy.
 func newCopyCommand() *cobra.Command {
 	from, to := newLocation(), newLocation()
 	from.dataDir, to.dataDir = "", ""
@@ -180,7 +188,7 @@ func newCopyCommand() *cobra.Command {
 	return command
 }
 
-// onlyOne checks that the flags name one store.
+// onlyOne checks that the flags name one store. flags is the list of them for the message.
 func (l *location) onlyOne(flags string) error {
 	named := 0
 	for _, given := range []bool{l.snapshot != "", l.dataDir != "", !l.embedded()} {
@@ -194,7 +202,7 @@ func (l *location) onlyOne(flags string) error {
 	return nil
 }
 
-// fill copies a store to this location.
+// fill copies a store to this location. move says that the copy replaces the source.
 func (l *location) fill(ctx context.Context, source *operation.Store, move bool) (operation.Copied, error) {
 	if !l.embedded() {
 		target, closeTarget, err := l.connect(l.transport.ServerList...)
@@ -207,7 +215,9 @@ func (l *location) fill(ctx context.Context, source *operation.Store, move bool)
 	return l.fillEmbedded(ctx, source, move)
 }
 
-// fillEmbedded creates the store in a temporary directory and restores it, so that its revision is as high as that of the source.
+// fillEmbedded creates the store in a temporary directory and restores it, so that its revision is as high as that of
+// the source. A restoration can set the revision at once, while Copy has to write to etcd for each step. The
+// directory is replaced only at the end, so an interruption leaves it as it was.
 func (l *location) fillEmbedded(ctx context.Context, source *operation.Store, move bool) (operation.Copied, error) {
 	status, err := source.Client.Status(ctx, source.Client.Endpoints()[0])
 	if err != nil {
@@ -217,6 +227,7 @@ func (l *location) fillEmbedded(ctx context.Context, source *operation.Store, mo
 		return before, err
 	}
 	dir := filepath.Join(l.dataDir, "copy")
+	// The directory of an interrupted copy is removed, because it cannot be continued.
 	if err := os.RemoveAll(dir); err != nil {
 		return operation.Copied{}, fmt.Errorf("remove an incomplete copy: %w", err)
 	}
@@ -230,6 +241,7 @@ func (l *location) fillEmbedded(ctx context.Context, source *operation.Store, mo
 	if err != nil {
 		return operation.Copied{}, err
 	}
+	// The snapshot goes straight into the restoration, without a file in between.
 	reader, writer := io.Pipe()
 	go func() {
 		_, err := operation.Snapshot(ctx, target, writer)
@@ -241,7 +253,7 @@ func (l *location) fillEmbedded(ctx context.Context, source *operation.Store, mo
 	return copied, err
 }
 
-// copiedBefore looks at the store that the directory holds.
+// copiedBefore looks at the store that the directory holds. A directory without a store is empty, which is no error.
 func (l *location) copiedBefore(ctx context.Context, source *operation.Store, move bool) (operation.Copied, error) {
 	if !store.Exists(l.dataDir) {
 		return operation.Copied{}, nil
@@ -254,7 +266,8 @@ func (l *location) copiedBefore(ctx context.Context, source *operation.Store, mo
 	return operation.CopiedBefore(ctx, source, current, move)
 }
 
-// newEncryptCommand returns the command that writes objects with the current encryption key.
+// newEncryptCommand returns the command that writes objects with the current encryption key. It is run after a change
+// of the first provider, so that the old key can be removed. Servers may run meanwhile.
 func newEncryptCommand() *cobra.Command {
 	at, config := newLocation(), ""
 	command := &cobra.Command{
@@ -272,6 +285,7 @@ func newEncryptCommand() *cobra.Command {
 				return err
 			}
 			defer closeStore()
+			// The counts are printed also after an error, because the objects are written already.
 			counts, err := operation.Encrypt(command.Context(), opened, encryptionconfig.StaticTransformers(loaded.Transformers))
 			for _, count := range counts {
 				err = errors.Join(err, say(command.OutOrStdout(), "%s: %d of %d objects were written again\n",

@@ -34,13 +34,16 @@ import (
 // clientCAPatience limits how long the start waits for the client CA.
 const clientCAPatience = 10 * time.Second
 
-// Config converts the options to the configuration of the server. It asks the host cluster which APIs it has, and binds the port.
+// Config converts the options to the configuration of the server. It asks the host cluster which APIs it has, and
+// binds the port. Later steps use what earlier ones have set: the connection to the host cluster, then the store,
+// then serving, authentication, and admission at last.
 func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 	scheme, err := apiserver.NewScheme()
 	if err != nil {
 		return nil, err
 	}
 	codecs := serializer.NewCodecFactory(scheme)
+	// NewConfig sets what needs no flags.
 	config := apiserver.NewConfig(scheme, codecs, o.Gates.Kruise)
 	config.MaxObjectBytes = o.Store.MaxObjectBytes
 	generic := config.Generic
@@ -50,6 +53,7 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 	if err := o.applyHost(config); err != nil {
 		return nil, err
 	}
+	// Connections are verified before any client of the store exists.
 	o.Store.verifyConnections(config.Guard)
 	etcd := o.Store.Etcd
 	etcd.StorageConfig.StorageObjectCountTracker = generic.StorageObjectCountTracker
@@ -57,11 +61,13 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 	if err := etcd.ApplyWithStorageFactoryTo(factory, &generic.Config); err != nil {
 		return nil, fmt.Errorf("prepare the store: %w", err)
 	}
+	// The generic server has added its check of etcd in the step before.
 	withoutEtcd(generic)
 	uncached, err := o.Store.uncached(apiserver.Kinds(o.Gates.Kruise))
 	if err != nil {
 		return nil, err
 	}
+	// This replaces the storages of NewConfig, which did not know the flags of the watch cache.
 	config.Storages = gated.New(config.Guard, uncached...)
 	if config.Turns, err = o.Store.turns(); err != nil {
 		return nil, err
@@ -132,6 +138,8 @@ func (o *Options) applyAccess(ctx context.Context, config *apiserver.Config) err
 	if err := o.Authorization.ApplyTo(&generic.Authorization); err != nil {
 		return fmt.Errorf("delegate authorization: %w", err)
 	}
+	// reviews and nodes come first, because they deny what a later authorizer would allow. proxied comes before the
+	// delegated one, because it needs no request.
 	nodes := authorization.NewNodes(apiserver.GroupNames(), o.Accounts.DaemonUser())
 	proxied := authorization.NewProxied(apiserver.GroupNames())
 	reviews := authorization.NewReviews(review.GroupName)
@@ -142,7 +150,8 @@ func (o *Options) applyAccess(ctx context.Context, config *apiserver.Config) err
 	return nil
 }
 
-// applyAuthentication takes the client CA from the host cluster. The server has it before the first connection.
+// applyAuthentication takes the client CA from the host cluster. The server has it before the first connection. With
+// flags for the client CA, the cluster is not asked.
 func (o *Options) applyAuthentication(ctx context.Context, config *apiserver.Config) error {
 	generic := config.Generic
 	var parts []dynamiccertificates.CAContentProvider
@@ -163,6 +172,7 @@ func (o *Options) applyAuthentication(ctx context.Context, config *apiserver.Con
 	if err := o.Authentication.ApplyTo(&generic.Authentication, generic.SecureServing, generic.OpenAPIConfig); err != nil {
 		return fmt.Errorf("delegate authentication: %w", err)
 	}
+	// Requests of the aggregation layer are authenticated first, because they are nearly all.
 	if proxy := generic.Authentication.RequestHeaderConfig; proxy != nil {
 		generic.Authentication.Authenticator = authorization.MarkProxied(proxy, generic.Authentication.Authenticator)
 		parts = append(parts, proxy.CAContentProvider)
@@ -173,7 +183,8 @@ func (o *Options) applyAuthentication(ctx context.Context, config *apiserver.Con
 	return nil
 }
 
-// applyAdmission sets up admission and priority and fairness, which both watch the host cluster.
+// applyAdmission sets up admission and priority and fairness, which both watch the host cluster. The reviews are
+// built at the end, because they call the plugins of the chain.
 func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) error {
 	generic := config.Generic
 	client, err := kubernetes.NewForConfig(generic.ClientConfig)
@@ -184,6 +195,7 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err != nil {
 		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
+	// The loopback client needs no proxy and no network, and has the server's own identity.
 	inside := rest.CopyConfig(generic.LoopbackClientConfig)
 	inside.ContentType = runtime.ContentTypeProtobuf
 	kruise, err := versioned.NewForConfig(inside)
@@ -198,6 +210,7 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err != nil {
 		return fmt.Errorf("create a client for the host cluster: %w", err)
 	}
+	// Admission decides here which plugins exist, so the missing ones are disabled before.
 	if err := o.disableMissing(ctx, client); err != nil {
 		return err
 	}
@@ -223,8 +236,9 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	return nil
 }
 
-// reviewClients returns clients of the host cluster that share no rate limit, neither with each other nor with those of other
-// calls. The configuration must be one from which clients were made before.
+// reviewClients returns clients of the host cluster that share no rate limit, neither with each other nor with those
+// of other calls. The configuration must be one from which clients were made before, because the functions panic on
+// an invalid one.
 func reviewClients(config *rest.Config) func() (kubernetes.Interface, metadata.Interface) {
 	return func() (kubernetes.Interface, metadata.Interface) {
 		return kubernetes.NewForConfigOrDie(config), metadata.NewForConfigOrDie(config)
@@ -244,6 +258,7 @@ func (o *Options) disableMissing(ctx context.Context, client kubernetes.Interfac
 	return nil
 }
 
+// has returns true if the list contains a resource. A nil list, of a group that is not served, contains none.
 func has(resources *metav1.APIResourceList, name string) bool {
 	if resources == nil {
 		return false

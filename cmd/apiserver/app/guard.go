@@ -41,7 +41,8 @@ const (
 	verifyTimeout = 10 * time.Second
 )
 
-// guardStore runs the guard, which opens the store when it can. If the guard closes later, the process ends.
+// guardStore runs the guard, which opens the store when it can. If the guard closes later, the process ends by end,
+// with the reason as its cause. It returns at once; the server starts to listen while the store is still closed.
 func guardStore(ctx context.Context, options *Options, config *apiserver.Config, end context.CancelCauseFunc) error {
 	kube, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
 	if err != nil {
@@ -61,6 +62,7 @@ func guardStore(ctx context.Context, options *Options, config *apiserver.Config,
 			Store: store, Kube: kube, Metadata: objects, Namespace: options.Certificates.Namespace, Name: options.Store.ConfigMap,
 			Groups: apiserver.GroupNames(), Open: config.Storages.Open, AwaitsTakeover: options.Store.AwaitTakeover,
 		})
+		// The guard ends by itself only if the store is not the one that it opened.
 		if ctx.Err() == nil {
 			end(err)
 		}
@@ -82,7 +84,8 @@ func (o *StoreOptions) record(endpoints ...string) (*guard.Etcd, error) {
 	return &guard.Etcd{Client: client, Prefix: o.Etcd.StorageConfig.Prefix, Groups: sets.List(apiserver.GroupNames())}, nil
 }
 
-// turns returns the locks in etcd that order writes. It does not wait for a connection.
+// turns returns the locks in etcd that order writes. It does not wait for a connection. The keys are below the prefix
+// of the store, so installations that share an etcd do not wait for each other.
 func (o *StoreOptions) turns() (*turns.Turns, error) {
 	client, err := o.client(o.Etcd.StorageConfig.Transport.ServerList...)
 	if err != nil {
@@ -91,7 +94,8 @@ func (o *StoreOptions) turns() (*turns.Turns, error) {
 	return turns.New(client, o.Etcd.StorageConfig.Prefix), nil
 }
 
-// client returns a client of etcd beside that of the generic server.
+// client returns a client of etcd beside that of the generic server. It notices a dead connection after 15 seconds,
+// and an etcd that returns after at most reconnectWithin.
 func (o *StoreOptions) client(endpoints ...string) (*clientv3.Client, error) {
 	security, err := clientTLS(o.Etcd.StorageConfig.Transport)
 	if err != nil {
@@ -124,18 +128,23 @@ func clientTLS(config storagebackend.TransportConfig) (*tls.Config, error) {
 }
 
 // verifyConnections checks each new connection to an external etcd. A connection to another store than the served one
-// is refused. The embedded etcd needs no check, because it runs only as long as this process.
+// is refused. The embedded etcd needs no check, because it runs only as long as this process. It uses the hook of the
+// generic server for its own dialer, which is the only place before the first request of a connection.
 func (o *StoreOptions) verifyConnections(g *guard.Guard) {
 	to := &o.Etcd.StorageConfig.Transport
+	// The dialer gets host and port only, but a connection also needs the scheme.
 	schemes := map[string]string{}
 	for _, endpoint := range to.ServerList {
 		address, err := url.Parse(endpoint)
+		// An address that cannot be matched to an endpoint leaves all connections unchecked; the guard still probes
+		// the store every second.
 		if err != nil || address.Host == "" || strings.HasPrefix(address.Scheme, "unix") {
 			return
 		}
 		schemes[address.Host] = endpoint
 	}
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		// The check uses a connection of its own to the same address, and comes before the one that requests use.
 		err := g.Verify(ctx, func(ctx context.Context) (guard.Reading, error) {
 			return o.readAt(ctx, schemes[address])
 		})
@@ -166,7 +175,8 @@ func untilConnected(dial utilnet.DialFunc) utilnet.DialFunc {
 	}
 }
 
-// readAt reads the record from one etcd member.
+// readAt reads the record from one etcd member, over a connection of its own, which it closes again. An unknown
+// endpoint means the first one.
 func (o *StoreOptions) readAt(ctx context.Context, endpoint string) (guard.Reading, error) {
 	if endpoint == "" {
 		endpoint = o.Etcd.StorageConfig.Transport.ServerList[0]
@@ -181,7 +191,8 @@ func (o *StoreOptions) readAt(ctx context.Context, endpoint string) (guard.Readi
 	return store.Read(ctx)
 }
 
-// uncached returns the kinds whose watch cache the flags disable.
+// uncached returns the kinds whose watch cache the flags disable. The server builds its caches itself
+// (pkg/apiserver/gated), so it has to evaluate these flags of the generic server too.
 func (o *StoreOptions) uncached(kinds []rest.AnyKind) ([]schema.GroupResource, error) {
 	sizes, err := genericoptions.ParseWatchCacheSizes(o.Etcd.WatchCacheSizes)
 	if err != nil {

@@ -17,20 +17,23 @@ import (
 	"kruise.io/kruise/pkg/apiserver/store"
 )
 
-// revisionMargin is how far the revision of a restored store is above the last revision that is known. Between the snapshot and the
-// end of the server, there may be more writes.
+// revisionMargin is how far the revision of a restored store is above the last revision that is known. Between the
+// snapshot and the end of the server, there may be more writes. A gap costs nothing: revisions have 63 bits.
 const revisionMargin = 100_000
 
 // unknownMargin is the same if no server runs, so that the last revision is not known.
 const unknownMargin = 1_000_000_000
 
 // location is where a command finds a store: an etcd, the data directory of an embedded one, or a snapshot.
+// transport and prefix are for a running etcd, dataDir is for an embedded one. If there are servers in transport, the
+// others are not used.
 type location struct {
 	transport storagebackend.TransportConfig
 	prefix    string
 	dataDir   string
 	snapshot  string
-	patience  time.Duration
+	// patience is how long to wait for the lock of dataDir.
+	patience time.Duration
 }
 
 // newLocation returns the same defaults as the server.
@@ -50,6 +53,7 @@ func (l *location) addFlags(fs *pflag.FlagSet, prefix string) {
 	fs.StringVar(&l.dataDir, prefix+"data-dir", l.dataDir, "Directory of the embedded store.")
 }
 
+// embedded returns true if no server of an etcd is given.
 func (l *location) embedded() bool { return len(l.transport.ServerList) == 0 }
 
 // open connects to the store. If it is embedded and no server runs, open starts it without a server. The caller must call the
@@ -68,7 +72,9 @@ func (l *location) open(ctx context.Context) (*operation.Store, func(), error) {
 	return l.start(ctx, l.dataDir)
 }
 
-// openStopped is like open, for a store that no server may use.
+// openStopped is like open, for a store that no server may use. An embedded one is started here, which needs the lock
+// of the directory, so it waits until its server has stopped. For an external etcd, the operator has to stop the
+// servers.
 func (l *location) openStopped(ctx context.Context) (*operation.Store, func(), error) {
 	switch {
 	case l.snapshot != "":
@@ -82,7 +88,8 @@ func (l *location) openStopped(ctx context.Context) (*operation.Store, func(), e
 	}
 }
 
-// openSnapshot starts a temporary store with the content of the snapshot.
+// openSnapshot starts a temporary store with the content of the snapshot. The returned function stops the store and
+// removes its directory.
 func (l *location) openSnapshot(ctx context.Context) (*operation.Store, func(), error) {
 	file, err := input(l.snapshot)
 	if err != nil {
@@ -118,7 +125,8 @@ func (l *location) connect(endpoints ...string) (*operation.Store, func(), error
 	return opened, func() { _ = client.Close() }, nil
 }
 
-// start starts an embedded etcd in the directory.
+// start starts an embedded etcd in the directory. It accepts the largest objects, whatever the limit of the server
+// is.
 func (l *location) start(ctx context.Context, dir string) (*operation.Store, func(), error) {
 	member, err := store.Start(ctx, store.Config{
 		Dir: dir, QuotaBytes: store.DefaultQuotaBytes, MaxRequestBytes: largestObjectBytes + requestOverhead, LockPatience: l.patience,
@@ -146,7 +154,8 @@ func input(path string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// output calls write with a file that gets its name when it is complete. "-" is the standard output.
+// output calls write with a file that gets its name when it is complete. "-" is the standard output. So a file with
+// the name is never a partial snapshot. Only its owner can read it.
 func output(path string, stdout io.Writer, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(stdout)

@@ -24,7 +24,8 @@ const (
 	smallestQuotaBytes = 64 << 20
 )
 
-// memoryLimit returns the memory limit of the process in bytes. It returns zero if the environment sets none.
+// memoryLimit returns the memory limit of the process in bytes. It returns zero if the environment sets none. An
+// invalid value is an error and not ignored, because the quota of the store depends on it.
 func memoryLimit(getenv func(string) string) (int64, error) {
 	text := getenv(memoryLimitEnv)
 	if text == "" {
@@ -46,12 +47,14 @@ func limitHeap(limit int64, getenv func(string) string) {
 }
 
 // quotaFor returns the quota of an embedded store, in bytes, so that its objects fit into memory. If the store is
-// already larger, it stays writable, because it has fitted into memory before.
+// already larger, it stays writable, because it has fitted into memory before. The result is from smallestQuotaBytes
+// to the default of etcd.
 func quotaFor(limit int64, dataDir string) int64 {
 	if limit == 0 {
 		return store.DefaultQuotaBytes
 	}
 	quota := max(limit/quotaShare, smallestQuotaBytes)
+	// This is the file of the database. Twice its size leaves room for new objects.
 	if info, err := os.Stat(filepath.Join(dataDir, "member", "snap", "db")); err == nil {
 		quota = max(quota, 2*info.Size())
 	}

@@ -18,7 +18,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Options holds the flags of the program.
+// Options holds the flags of the program. The first group belongs to the generic server, the second one to Kruise.
 type Options struct {
 	Server         *genericoptions.ServerRunOptions
 	CoreAPI        *genericoptions.CoreAPIOptions
@@ -53,6 +53,8 @@ func NewOptions() (*Options, error) {
 	serving.Required = true
 	// The aggregation proxy sends many long requests over each connection.
 	serving.HTTP2MaxStreamsPerConnection = 1000
+	// Without a directory, the generic server does not create a self-signed certificate. manageCertificates provides
+	// one.
 	serving.ServerCert.CertDirectory, serving.ServerCert.PairName = "", ""
 
 	server := genericoptions.NewServerRunOptions()
@@ -83,7 +85,7 @@ func NewOptions() (*Options, error) {
 	}, nil
 }
 
-// Flags returns the flags, in sections.
+// Flags returns the flags, in sections. Two options may share a section.
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	o.Store.AddFlags(sets.FlagSet("store"))
@@ -120,7 +122,7 @@ func (o *Options) addServerFlags(fs *pflag.FlagSet) {
 	})
 }
 
-// Complete sets the fields that follow from other flags.
+// Complete sets the fields that follow from other flags. It must run before Validate.
 func (o *Options) Complete() error {
 	if err := o.Gates.Apply(o.Server.ComponentGlobalsRegistry); err != nil {
 		return err
@@ -134,9 +136,10 @@ func (o *Options) Complete() error {
 	return nil
 }
 
-// Validate returns all errors in the flags.
+// Validate returns all errors in the flags, so that the user can correct them at once.
 func (o *Options) Validate() []error {
 	var errs []error
+	// All parts are validated, so the user sees every mistake at once.
 	for _, part := range []interface{ Validate() []error }{
 		o.Store, o.Certificates, o.Accounts, o.Server, o.CoreAPI, o.SecureServing, o.Authentication, o.Authorization,
 		o.Audit, o.Features, o.Admission, o.Protection, o.Egress, o.Tracing,

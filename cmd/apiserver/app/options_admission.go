@@ -32,6 +32,7 @@ func newAdmissionOptions(
 	accounts *AccountOptions, protection *ProtectionOptions, reviewers review.Plugins,
 ) *genericoptions.AdmissionOptions {
 	admission := genericoptions.NewAdmissionOptions()
+	// The order of these calls has no meaning. The order of the plugins is set below.
 	budgetconflicts.Register(admission.Plugins)
 	claimexpansion.Register(admission.Plugins)
 	containerrecreaterequest.Register(admission.Plugins)
@@ -48,15 +49,18 @@ func newAdmissionOptions(
 	workloadspread.Register(admission.Plugins)
 	workloadtarget.Register(admission.Plugins)
 
+	// The plugins that complete objects come right after the one that refuses creations in terminating namespaces.
 	first := slices.Index(admission.RecommendedPluginOrder, lifecycle.PluginName) + 1
 	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first,
 		containerrecreaterequest.PluginName, pod.PluginName)
+	// The plugins that validate. Those of a Pod are called in the order of their review route, see reviews.go.
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
 		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName,
 		workloadspread.PluginName,
 		nodescope.PluginName,
 		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
 		workloadtarget.PluginName, claimexpansion.PluginName, resourcequota.PluginName)
+	// A flag can enable it, as in kube-apiserver.
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)
 	// Reviews need the plugins themselves, without the wrappers of other decorators.
 	admission.Decorators = slices.Insert(admission.Decorators, 0, genericadmission.Decorator(reviewers))

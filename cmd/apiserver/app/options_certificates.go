@@ -10,6 +10,7 @@ import (
 
 // CertificateOptions defines where the self-managed certificate is stored and which names it has.
 type CertificateOptions struct {
+	// Namespace is that of the server, its Services and the Secret.
 	Namespace, SecretName, ServiceName string
 	// ReviewServiceName is the Service that leads to this server even while it is not ready.
 	ReviewServiceName string
@@ -49,7 +50,8 @@ func (o *CertificateOptions) Validate() []error {
 	return errs
 }
 
-// DNSNames returns the names under which kube-apiserver calls the Services.
+// DNSNames returns the names under which kube-apiserver calls the Services. A change of a name makes the server issue
+// a new certificate.
 func (o *CertificateOptions) DNSNames() []string {
 	var names []string
 	for _, service := range []string{o.ServiceName, o.ReviewServiceName} {

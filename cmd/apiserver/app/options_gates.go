@@ -20,10 +20,12 @@ import (
 type GateOptions struct {
 	// Kruise holds the feature gates of Kruise.
 	Kruise featuregate.MutableFeatureGate
+	// wanted is the value of the flag. Apply distributes it.
 	wanted map[string]bool
 }
 
-// NewGateOptions returns all gates with their defaults.
+// NewGateOptions returns all gates with their defaults. legacyKinds is the environment variable
+// CUSTOM_RESOURCE_ENABLE, see features.New.
 func NewGateOptions(legacyKinds string) (*GateOptions, error) {
 	gate, err := features.New(legacyKinds)
 	if err != nil {
@@ -46,7 +48,8 @@ func (o *GateOptions) AddFlags(fs *pflag.FlagSet) {
 		"A set of key=value pairs that describe feature gates. Options are:\n"+strings.Join(slices.Compact(known), "\n"))
 }
 
-// Apply sets the value of each gate after the flags are parsed.
+// Apply sets the value of each gate after the flags are parsed. A name that Kruise does not know is set in the
+// generic gates, which report unknown ones.
 func (o *GateOptions) Apply(registry basecompatibility.ComponentGlobalsRegistry) error {
 	if err := registry.Set(); err != nil {
 		return fmt.Errorf("set versions: %w", err)

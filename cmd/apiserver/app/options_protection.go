@@ -8,6 +8,7 @@ import (
 
 // ProtectionOptions configures the protections against deletions and disruptions.
 type ProtectionOptions struct {
+	// LogPath is a directory, or - for the standard output.
 	LogPath                 string
 	InTerminatingNamespaces bool
 }

@@ -23,7 +23,8 @@ const (
 	smallestObjectBytes = 64 << 10
 )
 
-// StoreOptions defines where objects are stored: in an external etcd or in an embedded one.
+// StoreOptions defines where objects are stored: in an external etcd or in an embedded one. Without servers in Etcd,
+// an embedded one runs.
 type StoreOptions struct {
 	Etcd           *genericoptions.EtcdOptions
 	DataDir        string
@@ -82,6 +83,7 @@ func (o *StoreOptions) Validate() []error {
 	}
 	etcd := *o.Etcd
 	if o.Embedded() {
+		// The generic validation requires a server. This one is never contacted.
 		etcd.StorageConfig.Transport.ServerList = []string{"embedded"}
 		errs = append(errs, o.validateEmbedded()...)
 	}

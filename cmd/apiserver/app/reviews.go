@@ -13,7 +13,8 @@ import (
 )
 
 // reviews lists the reviews that kube-apiserver requests from this server. The webhooks of the chart
-// (templates/apiserver/webhooks.yaml) name them.
+// (templates/apiserver/webhooks.yaml) name them. A review that is not in this list is refused as a mistake of the
+// webhook.
 var reviews = []review.Route{
 	{
 		Name:       "namespacereviews",

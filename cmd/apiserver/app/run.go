@@ -26,7 +26,9 @@ const (
 	closedPatience = 10 * time.Second
 )
 
-// Run serves until ctx ends or the embedded store stops.
+// Run serves until ctx ends or the embedded store stops. The store starts first, because the configuration of the
+// server needs its endpoint; it stops last, after the server has answered its last request. An error is the cause of
+// the end, such as a store that closed or was restored; the container restarts the process then.
 func Run(ctx context.Context, options *Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -35,6 +37,7 @@ func Run(ctx context.Context, options *Options) error {
 		return err
 	}
 	limitHeap(limit, os.Getenv)
+	// An external etcd has its own operator, so only an embedded one has a limit of space here.
 	space := func() string { return "" }
 	if options.Store.Embedded() {
 		quota := cmp.Or(options.Store.QuotaBytes, quotaFor(limit, options.Store.DataDir))
@@ -60,6 +63,7 @@ func Run(ctx context.Context, options *Options) error {
 			return err
 		}
 	}
+	// New opens no storage. The guard opens them while the server runs.
 	server, err := config.Complete().New()
 	if err != nil {
 		return err
@@ -77,9 +81,11 @@ func Run(ctx context.Context, options *Options) error {
 }
 
 // serve runs the server until ctx ends and all requests are answered. If ctx ends because the store has closed, it
-// waits only for closedPatience.
+// waits only for closedPatience: such requests may never be answered, and the process must restart without its
+// caches.
 func serve(ctx context.Context, run func(context.Context) error) error {
 	served := make(chan error, 1)
+	// The server stops by itself when ctx ends; only the wait for it is limited here.
 	go func() { served <- run(ctx) }()
 	select {
 	case err := <-served:
@@ -87,6 +93,7 @@ func serve(ctx context.Context, run func(context.Context) error) error {
 	case <-ctx.Done():
 	}
 	var enough <-chan time.Time
+	// A nil channel is never ready, so without a closed store there is no limit.
 	if errors.Is(context.Cause(ctx), guard.ErrClosed) {
 		enough = time.After(closedPatience)
 	}
@@ -98,7 +105,9 @@ func serve(ctx context.Context, run func(context.Context) error) error {
 	}
 }
 
-// startStore starts the embedded store. If the store stops by itself, the process ends.
+// startStore starts the embedded store. If the store stops by itself, or if the operator has restored another one,
+// the process ends. It sets the endpoint in the options, so that the rest of the program sees no difference to an
+// external etcd.
 func startStore(ctx context.Context, options *StoreOptions, quota int64, end context.CancelCauseFunc) (*store.Embedded, error) {
 	embedded, err := store.Start(ctx, store.Config{
 		Dir:        options.DataDir,
@@ -126,7 +135,8 @@ func startStore(ctx context.Context, options *StoreOptions, quota int64, end con
 	return embedded, nil
 }
 
-// manageCertificates waits for a certificate before the server starts, and renews it while the server runs.
+// manageCertificates waits for a certificate before the server starts, and renews it while the server runs. It is not
+// used with certificates from files.
 func manageCertificates(ctx context.Context, options *Options, config *apiserver.Config) error {
 	client, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
 	if err != nil {

@@ -31,6 +31,7 @@ func openStores(config *apiserver.Config, kruise versioned.Interface, host kuber
 	config.Backends.Budgets = budgets
 	spreads := apps.NewSpreads()
 	config.Backends.Spreads = spreads
+	// There is no resync, because admission only reads the caches.
 	ours := externalversions.NewSharedInformerFactory(kruise, 0)
 	revisions := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithNamespace(namespace),
 		informers.WithTweakListOptions(func(options *metav1.ListOptions) { options.LabelSelector = pub.SidecarSetNameKey }))
@@ -40,6 +41,7 @@ func openStores(config *apiserver.Config, kruise versioned.Interface, host kuber
 	if err != nil {
 		return nil, err
 	}
+	// synced is true when the caches of this server's kinds are filled. It never becomes false again.
 	var synced atomic.Bool
 	err = config.Generic.AddPostStartHook("start-kruise-informers", func(context genericapiserver.PostStartHookContext) error {
 		// Only Pods that get a stored revision wait for these.
@@ -64,6 +66,7 @@ func openStores(config *apiserver.Config, kruise versioned.Interface, host kuber
 	if err != nil {
 		return nil, fmt.Errorf("fill the caches of Kruise kinds: %w", err)
 	}
+	// Reviews work before this check succeeds, because their Service includes Pods that are not ready.
 	config.Generic.AddReadyzChecks(healthz.NamedCheck("kruise-informers", func(*http.Request) error {
 		if !synced.Load() {
 			return errors.New("the caches of admission are not loaded")

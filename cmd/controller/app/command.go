@@ -10,7 +10,8 @@ import (
 	"kruise.io/kruise/pkg/features"
 )
 
-// NewCommand returns the command. getenv reads the environment.
+// NewCommand returns the command. getenv reads the environment. An error in the environment is returned when the
+// command runs, and not before, because the caller has no other way to report it.
 func NewCommand(getenv func(string) string) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "manager",
@@ -27,6 +28,7 @@ func NewCommand(getenv func(string) string) *cobra.Command {
 	options.AddFlags(command.Flags())
 	command.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
 	command.RunE = func(cmd *cobra.Command, _ []string) error {
+		// The ignored flags are noted first, so that warn can name them.
 		options.noteIgnored(cmd.Flags())
 		if err := options.Validate(); err != nil {
 			return err

@@ -27,12 +27,14 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
+// protobuf is the content type for both API servers. Custom resources do not support it, so the answer may be JSON.
 const protobuf = "application/vnd.kubernetes.protobuf"
 
-// Config contains everything that Run needs. Nothing in it has been started.
+// Config contains everything that Run needs. Nothing in it has been started. It is used by one Run.
 type Config struct {
-	options     *Options
-	deps        controller.Deps
+	options *Options
+	deps    controller.Deps
+	// kruise is also in deps. caches starts the informers that the controllers have requested.
 	kruise      versioned.Interface
 	caches      *controller.Caches
 	controllers []*running
@@ -48,7 +50,8 @@ type running struct {
 	needs []controller.Need
 }
 
-// Config creates the clients and the controllers.
+// Config creates the clients and the controllers. It sends no request. Each client has a rate limit of its own, so
+// events cannot delay writes.
 func (o *Options) Config(ctx context.Context) (*Config, error) {
 	base, err := o.clientConfig()
 	if err != nil {
@@ -90,7 +93,8 @@ func (o *Options) clientConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// setLock creates the Lease lock. Its client has its own rate limits, so that work of the controllers cannot delay the renewal.
+// setLock creates the Lease lock. Its client has its own rate limits, so that work of the controllers cannot delay
+// the renewal. Without an election, there is no lock.
 func (o *Options) setLock(c *Config, base *rest.Config) error {
 	if !o.Election.Enabled {
 		return nil
@@ -100,11 +104,14 @@ func (o *Options) setLock(c *Config, base *rest.Config) error {
 		return fmt.Errorf("name this replica: %w", err)
 	}
 	config := rest.AddUserAgent(rest.CopyConfig(base), "leader-election")
+	// Two attempts fit into the deadline.
 	config.Timeout = o.Election.RenewDeadline / 2
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("create client for leader election: %w", err)
 	}
+	// The identity is unique for each start, so a restarted process does not mistake the Lease of its predecessor for
+	// its own.
 	identity := fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano())
 	c.lock, err = resourcelock.New(resourcelock.LeasesResourceLock, o.Election.Namespace, o.Election.ID,
 		client.CoreV1(), client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: identity})
@@ -114,6 +121,8 @@ func (o *Options) setLock(c *Config, base *rest.Config) error {
 	return nil
 }
 
+// setDeps creates what all controllers share. makeControllers gives each one a copy with its own options and its own
+// record of the kinds that it reads.
 func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 	o := c.options
 	resync, err := o.resync()
@@ -127,6 +136,7 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 		}
 	}
 	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
+	// The metrics are registered before the controllers exist, because the controllers only use them.
 	m, err := newMetrics(legacyregistry.Register)
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
@@ -147,7 +157,8 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 	return nil
 }
 
-// makeControllers creates the enabled controllers and records which kinds each of them reads.
+// makeControllers creates the enabled controllers and records which kinds each of them reads. The kinds decide when
+// its informers can start.
 func (c *Config) makeControllers() error {
 	for _, descriptor := range controllers {
 		if !descriptor.starts(c.options, c.deps.Features) {

@@ -45,7 +45,7 @@ type descriptor struct {
 	new func(controller.Deps, *Options) (*reconcile.Controller, error)
 }
 
-// controllers lists all controllers.
+// controllers lists all controllers. The order has no meaning: they run concurrently.
 var controllers = []descriptor{
 	{"cloneset", "CloneSet", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 		return cloneset.New(deps, cloneset.Options{ScalingExcludePreparingDelete: o.ScalingExcludePreparingDelete})
@@ -96,11 +96,13 @@ var controllers = []descriptor{
 	{"resourcedistribution", "ResourceDistribution", allOf(features.ResourceDistributionGate), alone(resourcedistribution.New)},
 }
 
-// starts reports whether the feature gates and CUSTOM_RESOURCE_ENABLE let the controller start.
+// starts reports whether the feature gates and CUSTOM_RESOURCE_ENABLE let the controller start. A controller without
+// a kind is not limited by the environment variable.
 func (d *descriptor) starts(o *Options, gate featuregate.FeatureGate) bool {
 	if d.enabled != nil && !d.enabled(gate) {
 		return false
 	}
+	// An empty list means all kinds.
 	return d.kind == "" || len(o.Kinds) == 0 || o.Kinds.Has(d.kind)
 }
 

@@ -19,6 +19,8 @@ var ignoredFlags = []struct{ name, value string }{
 	{"stderrthreshold", "2"},
 }
 
+// addIgnored adds those of the flags that no other part has defined. They are hidden in the help. A boolean flag may
+// be given without a value.
 func (o *Options) addIgnored(fs *pflag.FlagSet) {
 	for _, flag := range ignoredFlags {
 		if fs.Lookup(flag.name) != nil {
@@ -33,7 +35,7 @@ func (o *Options) addIgnored(fs *pflag.FlagSet) {
 	}
 }
 
-// noteIgnored records which of the given flags have no effect.
+// noteIgnored records which of the given flags have no effect, for a warning in the log.
 func (o *Options) noteIgnored(fs *pflag.FlagSet) {
 	fs.Visit(func(given *pflag.Flag) {
 		if slices.ContainsFunc(ignoredFlags, func(flag struct{ name, value string }) bool { return flag.name == given.Name }) {

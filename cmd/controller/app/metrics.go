@@ -24,7 +24,7 @@ type programMetrics struct {
 	leader      *leaderMetric
 }
 
-// newMetrics creates and registers the metrics.
+// newMetrics creates and registers the metrics. register is that of the global registry, and another one in tests.
 func newMetrics(register func(metrics.Registerable) error) (*programMetrics, error) {
 	m := &programMetrics{
 		queues: reconcile.NewMetrics(), consistency: consistency.NewMetrics(), sidecars: sidecarset.NewMetrics(),

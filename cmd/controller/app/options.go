@@ -24,11 +24,13 @@ type Options struct {
 	Namespace  string
 	SyncPeriod string
 
+	// An empty address, or "0", serves nothing.
 	MetricsAddr, HealthAddr, PprofAddr string
 	EnablePprof                        bool
 
 	Election Election
 
+	// BaseDelay, MaxDelay, QueueQPS and BucketSize limit the retries of each controller.
 	BaseDelay, MaxDelay time.Duration
 	QueueQPS            int
 	BucketSize          int
@@ -64,7 +66,7 @@ type Election struct {
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 }
 
-// NewOptions returns the defaults. getenv reads the environment.
+// NewOptions returns the defaults. getenv reads the environment. AddFlags sets the number of workers.
 func NewOptions(getenv func(string) string) (*Options, error) {
 	legacyKinds := getenv("CUSTOM_RESOURCE_ENABLE")
 	gate, err := features.New(legacyKinds)
@@ -91,7 +93,7 @@ func NewOptions(getenv func(string) string) (*Options, error) {
 	}, nil
 }
 
-// listed returns the members of a comma-separated list.
+// listed returns the members of a comma-separated list. Empty members are ignored.
 func listed(text string) sets.Set[string] {
 	names := sets.New[string]()
 	for name := range strings.SplitSeq(text, ",") {
@@ -102,7 +104,7 @@ func listed(text string) sets.Set[string] {
 	return names
 }
 
-// AddFlags adds the flags.
+// AddFlags adds the flags. Each controller in the table gets a flag for its workers.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path to a kubeconfig. If empty, the service account of the Pod is used.")
 	fs.Float64Var(&o.QPS, "rest-config-qps", o.QPS,
@@ -161,7 +163,7 @@ const maxTagTTLSeconds = 31 * 24 * 3600
 // unlimited disables the client-side rate limit. API servers protect themselves by priority and fairness.
 const unlimited = -1
 
-// Validate returns an error if a value cannot work.
+// Validate returns an error if a value cannot work. It returns the first one.
 func (o *Options) Validate() error {
 	if o.Election.ResourceLock != "leases" {
 		return fmt.Errorf("--leader-election-resource-lock: %q is not supported: set it to \"leases\"", o.Election.ResourceLock)
@@ -187,6 +189,7 @@ func (o *Options) Validate() error {
 	return nil
 }
 
+// resync returns the period of the resync, or zero for none.
 func (o *Options) resync() (time.Duration, error) {
 	if o.SyncPeriod == "" {
 		return 0, nil

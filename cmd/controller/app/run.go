@@ -21,10 +21,12 @@ import (
 var errLostLease = errors.New("lost the Lease of the leader election")
 
 // Run runs until ctx ends. Every replica fills its caches immediately, even if it does not lead. So a new leader can
-// start as soon as it has the Lease.
+// start as soon as it has the Lease. The deferred calls run in the reverse order: first the context ends, then the
+// caches stop, then the events, and the servers for metrics and probes at last.
 func (c *Config) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// Metrics and probes are served before everything else, so that a replica that waits is visible.
 	servers, err := c.serve(ctx)
 	if err != nil {
 		return err
@@ -50,9 +52,12 @@ func (c *Config) Run(ctx context.Context) error {
 // that the next leader sees all writes of this one.
 func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) error {
 	logger := klog.FromContext(ctx)
+	// The election has a context of its own, because it must hold the Lease until the controllers have stopped, which
+	// is after ctx ends.
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	term := &term{}
+	// When ctx ends, wait for the controllers, and only then release the Lease.
 	defer context.AfterFunc(ctx, func() { term.end(); stop() })()
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: c.lock, Name: c.options.Election.ID, ReleaseOnCancel: true,
@@ -61,6 +66,7 @@ func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) erro
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ours context.Context) {
 				term.run(func() {
+					// The controllers stop when ctx ends or when the Lease is lost, whichever comes first.
 					leading, stopLeading := context.WithCancel(ctx)
 					defer stopLeading()
 					defer context.AfterFunc(ours, stopLeading)()
@@ -79,6 +85,7 @@ func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) erro
 		return fmt.Errorf("set up leader election: %w", err)
 	}
 	elector.Run(electing)
+	// The election has ended, although nobody stopped it.
 	if electing.Err() == nil {
 		return errLostLease
 	}
@@ -88,7 +95,8 @@ func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) erro
 	return nil
 }
 
-// lead runs the controllers until ctx ends.
+// lead runs the controllers until ctx ends. A controller that fails does not stop the others; its error is returned
+// at the end.
 func (c *Config) lead(ctx context.Context) error {
 	c.leader.set(true)
 	failures := make([]error, len(c.controllers))
@@ -105,7 +113,8 @@ func (c *Config) lead(ctx context.Context) error {
 	}
 }
 
-// fillCaches starts the informers of each controller as soon as the API servers serve the kinds that it needs.
+// fillCaches starts the informers of each controller as soon as the API servers serve the kinds that it needs. It
+// returns when ctx has ended and all informers have stopped.
 func (c *Config) fillCaches(ctx context.Context) {
 	defer c.caches.Wait()
 	w := &waiter{

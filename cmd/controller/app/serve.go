@@ -15,9 +15,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
+// readHeaderTimeout limits how long a client may take to send the headers of a request.
 const readHeaderTimeout = 10 * time.Second
 
-// serve starts the listeners for metrics, probes and profiles. They stop when ctx ends.
+// serve starts the listeners for metrics, probes and profiles. They stop when ctx ends. The caller waits for the
+// returned group, also after an error.
 func (c *Config) serve(ctx context.Context) (*sync.WaitGroup, error) {
 	servers := &sync.WaitGroup{}
 	type endpoint struct {
@@ -59,13 +61,15 @@ func serveOne(ctx context.Context, servers *sync.WaitGroup, addr string, handler
 	return nil
 }
 
+// metricsHandler serves the metrics of the global registry.
 func metricsHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", legacyregistry.Handler())
 	return mux
 }
 
-// healthHandler succeeds while the process runs. A replica that does not lead, or waits for the API, is also healthy.
+// healthHandler succeeds while the process runs. A replica that does not lead, or waits for the API, is also healthy:
+// a restart would help neither.
 func healthHandler() http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/healthz", "/readyz"} {
@@ -74,6 +78,8 @@ func healthHandler() http.Handler {
 	return mux
 }
 
+// pprofHandler serves Go profiles, as net/http/pprof does, but not on the default mux, which other packages can
+// change.
 func pprofHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -94,6 +100,7 @@ func newLeaderMetric(register func(metrics.Registerable) error) (*leaderMetric, 
 	return m, register(m.gauge)
 }
 
+// set is called when this replica begins and stops to lead.
 func (m *leaderMetric) set(leads bool) {
 	value := 0.0
 	if leads {

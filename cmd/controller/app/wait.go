@@ -22,8 +22,9 @@ const apiPeriod = 2 * time.Second
 // kind never syncs its cache. So a missing API delays only the controllers that need it.
 type waiter struct {
 	discovery discovery.ServerResourcesInterface
-	left      []*running
-	start     func([]controller.Need)
+	// left are the controllers that wait. start starts the informers of one.
+	left  []*running
+	start func([]controller.Need)
 	// said records the controllers for which the wait was logged.
 	said map[*running]bool
 }
@@ -37,7 +38,8 @@ func (w *waiter) run(ctx context.Context) {
 	})
 }
 
-// pass starts the controllers whose kinds are all served. It asks for each group and version only once.
+// pass starts the controllers whose kinds are all served. It asks for each group and version only once. A wait is
+// logged once, and so is its end.
 func (w *waiter) pass(logger klog.Logger) {
 	served := &apis{discovery: w.discovery, versions: map[schema.GroupVersion]*answer{}}
 	w.left = slices.DeleteFunc(w.left, func(c *running) bool {
@@ -49,6 +51,7 @@ func (w *waiter) pass(logger klog.Logger) {
 			}
 			w.start(c.needs)
 			return true
+		// The wait is logged once for each controller, with the first missing kind.
 		case !w.said[c]:
 			logger.Info("A controller waits for an API that is not served: check that kruise-apiserver runs, that its APIService is available, and "+
 				"that both servers support the API", "controller", c.Name(), "kind", missing, "err", err)
@@ -58,12 +61,14 @@ func (w *waiter) pass(logger klog.Logger) {
 	})
 }
 
-// apis caches which kinds the API servers serve.
+// apis caches which kinds the API servers serve, for one pass. The next pass asks again.
 type apis struct {
 	discovery discovery.ServerResourcesInterface
 	versions  map[schema.GroupVersion]*answer
 }
 
+// answer is what the servers said about one group version. A version that is not served has neither resources nor an
+// error.
 type answer struct {
 	resources []metav1.APIResource
 	err       error
@@ -82,6 +87,7 @@ func (a *apis) missing(needs []controller.Need) (schema.GroupVersionKind, error)
 	return schema.GroupVersionKind{}, nil
 }
 
+// of returns what the servers say about a group version.
 func (a *apis) of(version schema.GroupVersion) *answer {
 	if known := a.versions[version]; known != nil {
 		return known

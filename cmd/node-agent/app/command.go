@@ -8,7 +8,8 @@ import (
 	"k8s.io/component-base/version"
 )
 
-// NewCommand returns the command of the program.
+// NewCommand returns the command of the program. Flags and environment are validated before the agent opens or
+// connects to anything.
 func NewCommand() (*cobra.Command, error) {
 	options, err := NewOptions()
 	if err != nil {

@@ -32,7 +32,8 @@ const (
 	kruiseBurst = 100
 )
 
-// Options holds the flags and the environment of the program.
+// Options holds the flags and the environment of the program. The names and defaults of the flags are those in
+// existing manifests.
 type Options struct {
 	NodeName    string
 	Kubeconfig  string
@@ -41,15 +42,17 @@ type Options struct {
 	Addr        string
 	EnablePprof bool
 	PprofAddr   string
-	RunDir      string
-	SocketFile  string
-	Gates       featuregate.MutableFeatureGate
-	Logs        *logs.Options
+	// RunDir is where the run directory of the node is mounted in the container. SocketFile is relative to it.
+	RunDir     string
+	SocketFile string
+	Gates      featuregate.MutableFeatureGate
+	Logs       *logs.Options
 
 	PluginConfigFile string
 	PluginBinDir     string
-	MaxPulls         int
-	CRRWorkers       int
+	// MaxPulls is how many images are pulled at once. Zero or less means no limit.
+	MaxPulls   int
+	CRRWorkers int
 }
 
 // NewOptions returns the defaults, with the node name from the environment.
@@ -122,6 +125,7 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
+// validateAddr returns an error if the address has no port.
 func validateAddr(flag, addr string) error {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return fmt.Errorf("--%s=%s: use host:port or :port: %w", flag, addr, err)
@@ -129,7 +133,7 @@ func validateAddr(flag, addr string) error {
 	return nil
 }
 
-// Config contains everything that Run needs.
+// Config contains everything that Run needs. Nothing in it has been started.
 type Config struct {
 	Options
 	Client cluster.Interface
@@ -152,10 +156,12 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the cluster's address and credentials: %w", err)
 	}
+	// Zero leaves the defaults of the client.
 	config.QPS, config.Burst = o.QPS, o.Burst
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	config = rest.AddUserAgent(config, component)
 	apps := rest.CopyConfig(config)
+	// A flag of the user applies to both kinds of requests.
 	if apps.QPS == 0 {
 		apps.QPS, apps.Burst = kruiseQPS, kruiseBurst
 	}
@@ -166,6 +172,7 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	return &Config{Options: *o, Client: client}, nil
 }
 
+// restConfig returns the configuration of the kubeconfig, or that of the Pod's service account.
 func (o *Options) restConfig() (*rest.Config, error) {
 	if o.Kubeconfig == "" {
 		return rest.InClusterConfig()

@@ -33,6 +33,7 @@ const (
 )
 
 // part is one independent function of the agent. A part with an informer also has a health and readiness check.
+// Without one, check and synced are empty.
 type part struct {
 	check  string
 	synced func() bool
@@ -49,7 +50,9 @@ func synced(parts []part, check string) error {
 	return nil
 }
 
-// informerChecks returns checks of the informers. The parts may be set later.
+// informerChecks returns checks of the informers. The parts may be set later: the servers need their checks before
+// the runtimes are found. All checks exist whatever the feature gates are, because probes of existing manifests name
+// them.
 func informerChecks(parts *[]part) []server.Check {
 	var checks []server.Check
 	for _, name := range []string{podInformer, nodeImageInformer, requestInformer, probeInformer} {
@@ -58,7 +61,8 @@ func informerChecks(parts *[]part) []server.Check {
 	return checks
 }
 
-// newParts creates the parts that the feature gates enable.
+// newParts creates the parts that the feature gates enable. It starts nothing. The first part writes the event about
+// the versions, and ends after it.
 func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events record.EventBroadcaster) ([]part, error) {
 	recorder := func(suffix string) record.EventRecorder {
 		return events.NewRecorder(cluster.Scheme, corev1.EventSource{Component: component + "-" + suffix, Host: config.NodeName})
@@ -159,6 +163,7 @@ func newPodProber(config *Config, runtimes cri.Runtimes, recorder record.EventRe
 	})
 }
 
+// describe returns the content of the event about this node.
 func describe(runtimes cri.Runtimes) status.Report {
 	report := status.Report{Agent: version.Get().GitVersion}
 	for _, runtime := range runtimes {

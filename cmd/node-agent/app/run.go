@@ -23,6 +23,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/server"
 )
 
+// component is the name of the agent in events and in its user agent.
 const component = "kruise-daemon"
 
 // rememberedEvents is how many recent events the agent caches to count repetitions. The default of 4,096 would keep a
@@ -37,6 +38,8 @@ func Run(ctx context.Context, config *Config) (err error) {
 	logger.Info("Starting the node agent", "version", version.Get().GitVersion)
 	registerMetrics()
 
+	// The checks read check and parts only when a request arrives. The servers serve at the end of Run, when both are
+	// set.
 	var check *cri.Check
 	var parts []part
 	informers := informerChecks(&parts)
@@ -45,6 +48,7 @@ func Run(ctx context.Context, config *Config) (err error) {
 	if config.EnablePprof {
 		servers = append(servers, server.NewPprof(config.PprofAddr))
 	}
+	// If the second address is in use, the first one is closed again.
 	for i, s := range servers {
 		if err := s.Listen(ctx); err != nil {
 			return errors.Join(err, closeAll(servers[:i]))
@@ -54,6 +58,7 @@ func Run(ctx context.Context, config *Config) (err error) {
 	if err != nil {
 		return errors.Join(err, closeAll(servers))
 	}
+	// The connections are closed after all parts have ended, also if ctx has ended.
 	defer func() { err = errors.Join(err, runtimes.Close(context.WithoutCancel(ctx))) }()
 	check = cri.NewCheck(runtimes, clock.RealClock{})
 
@@ -76,6 +81,7 @@ func registerMetrics() {
 	containerrestart.RegisterMetrics()
 }
 
+// findRuntimes connects to the runtimes of the node. Without any, the agent ends, and its container starts again.
 func findRuntimes(ctx context.Context, config *Config) (cri.Runtimes, error) {
 	sockets, err := cri.Sockets(config.RunDir, config.SocketFile)
 	if err != nil {
@@ -84,7 +90,8 @@ func findRuntimes(ctx context.Context, config *Config) (cri.Runtimes, error) {
 	return cri.Detect(ctx, sockets)
 }
 
-// serve runs the servers and the parts in parallel until ctx ends. If one fails, the others stop.
+// serve runs the servers and the parts in parallel until ctx ends. If one fails, the others stop. It returns when all
+// have ended.
 func serve(ctx context.Context, servers []*server.Server, parts []part) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, s := range servers {
@@ -117,6 +124,7 @@ func release(ctx context.Context, parts []part) {
 	}
 }
 
+// closeAll closes servers that never ran.
 func closeAll(servers []*server.Server) error {
 	var errs []error
 	for _, s := range servers {

@@ -44,11 +44,13 @@ func endWith(owner io.Reader) {
 	os.Exit(0)
 }
 
+// fail ends the program with a message.
 func fail(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, format+"\n", args...)
 	os.Exit(1)
 }
 
+// spawn starts the program in a session of its own, so that signals for the terminal of the caller do not reach it.
 func spawn(program string, args []string) error {
 	cmd := exec.Command(program, args...) //nolint:noctx // It outlives this process.
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

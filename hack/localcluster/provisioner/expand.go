@@ -29,7 +29,8 @@ type expander struct {
 	name   string
 }
 
-// run expands claims until the context ends.
+// run expands claims until the context ends. It returns at once. The resync of the informer repeats failed
+// expansions.
 func (e *expander) run(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactory(e.client, retryPeriod)
 	_, err := factory.Core().V1().PersistentVolumeClaims().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -48,7 +49,8 @@ func (e *expander) run(ctx context.Context) error {
 	return nil
 }
 
-// expand sets the capacity of a claim's volume, and then that of the claim, to the requested storage.
+// expand sets the capacity of a claim's volume, and then that of the claim, to the requested storage. If it fails
+// between the two, the next call repeats both.
 func (e *expander) expand(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	wanted := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	if claim.Status.Phase != corev1.ClaimBound || wanted.Cmp(*claim.Status.Capacity.Storage()) <= 0 {

@@ -27,6 +27,7 @@ func main() {
 	}
 }
 
+// run creates and removes volumes until ctx ends.
 func run(ctx context.Context, kubeconfig, name, dir string) error {
 	if kubeconfig == "" || name == "" || dir == "" {
 		return errors.New("--kubeconfig, --name and --dir are required")

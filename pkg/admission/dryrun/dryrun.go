@@ -10,7 +10,10 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// Requested returns true for a dry run. An eviction can request a dry run in its own delete options.
+// Requested returns true for a dry run. An eviction can request a dry run in two places: in the query of the request,
+// as every write, and in its own delete options. kube-apiserver honours both, so a plugin that looks only at the
+// attributes would count an eviction that never happens. Both served versions of Eviction are decoded to their own
+// type.
 func Requested(attributes admission.Attributes) bool {
 	var options *metav1.DeleteOptions
 	switch eviction := attributes.GetObject().(type) {

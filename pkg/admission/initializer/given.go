@@ -15,10 +15,13 @@ import (
 // Given is a dependency that a plugin requests by embedding its type: HostClient, KruiseClient, KruiseOwners, MetadataClient,
 // Features, OwnNamespace or ProtectionLog. It is set once the plugin is initialized.
 type Given interface {
-	// missing describes what was not set. It is empty if everything was set.
+	// missing describes what was not set, as a noun phrase for the error of Initialized. It is empty if everything
+	// was set.
 	missing() string
 }
 
+// These assertions make sure that a Given and the interface by which Initializer recognizes it do not diverge. A
+// diverged one compiles, but is never set.
 var (
 	_ WantsKruiseClientSet = &KruiseClient{}
 	_ WantsKruiseOwners    = &KruiseOwners{}
@@ -28,8 +31,9 @@ var (
 	_ WantsProtectionLog   = &ProtectionLog{}
 )
 
-// Initialized returns an error if a dependency is missing. A plugin must have a ValidateInitialization method that
-// returns it. The generic server passes its client only to plugins with this method.
+// Initialized returns an error that names all missing dependencies of a plugin. A plugin must have a
+// ValidateInitialization method that returns it, so that the server fails at startup and not in the first request.
+// The generic server passes its client only to plugins with this method.
 func Initialized(plugin string, all ...Given) error {
 	var missing []string
 	for _, given := range all {
@@ -43,7 +47,8 @@ func Initialized(plugin string, all ...Given) error {
 	return fmt.Errorf("admission plugin %s is missing %s", plugin, strings.Join(missing, ", "))
 }
 
-// HostClient is embedded by a plugin that reads the host cluster.
+// HostClient is embedded by a plugin that reads the host cluster. Its method is that of the generic server's
+// WantsExternalKubeClientSet, so the generic server sets it and not Initializer.
 type HostClient struct{ Host kubernetes.Interface }
 
 // SetExternalKubeClientSet sets the client of the host cluster.
@@ -51,7 +56,7 @@ func (h *HostClient) SetExternalKubeClientSet(client kubernetes.Interface) { h.H
 
 func (h *HostClient) missing() string { return unless(h.Host != nil, "a client for the host cluster") }
 
-// KruiseClient is embedded by a plugin that reads Kruise kinds.
+// KruiseClient is embedded by a plugin that reads Kruise kinds. Its reads are live, because the client has no cache.
 type KruiseClient struct{ Kruise versioned.Interface }
 
 // SetKruiseClientSet sets the client of this API server.
@@ -107,6 +112,7 @@ func (p *ProtectionLog) SetProtectionLog(log *protectionlog.Log) { p.Log = log }
 
 func (p *ProtectionLog) missing() string { return unless(p.Log != nil, "the protection log") }
 
+// unless returns what as long as the dependency is not set.
 func unless(there bool, what string) string {
 	if there {
 		return ""

@@ -66,6 +66,8 @@ type WantsReviewClients interface {
 }
 
 // Initializer sets the dependencies that plugins request.
+// Kruise, Owners, Features, Namespace, Metadata and ProtectionLog are shared by all plugins. Each one is required: a
+// plugin that asks for a dependency and gets nil fails its ValidateInitialization.
 type Initializer struct {
 	Kruise        versioned.Interface
 	Owners        OwnerReader
@@ -79,7 +81,8 @@ type Initializer struct {
 
 var _ admission.PluginInitializer = &Initializer{}
 
-// Initialize implements admission.PluginInitializer.
+// Initialize implements admission.PluginInitializer. The generic server calls it once for each enabled plugin, before
+// ValidateInitialization.
 func (i *Initializer) Initialize(plugin admission.Interface) {
 	if wants, ok := plugin.(WantsKruiseClientSet); ok {
 		wants.SetKruiseClientSet(i.Kruise)
@@ -99,6 +102,7 @@ func (i *Initializer) Initialize(plugin admission.Interface) {
 	if wants, ok := plugin.(WantsProtectionLog); ok {
 		wants.SetProtectionLog(i.ProtectionLog)
 	}
+	// This is the last step, because these clients replace the shared ones that were set before.
 	if wants, ok := plugin.(WantsReviewClients); ok && i.ReviewClients != nil {
 		wants.SetReviewClients(i.ReviewClients())
 	}

@@ -12,6 +12,8 @@ import (
 )
 
 // WantsKruiseInformers is implemented by a plugin that looks up Kruise objects by index in the caches of this server.
+// The plugin adds its indexers here. It cannot add them later, because the informers are started after the
+// initialization.
 type WantsKruiseInformers interface {
 	SetKruiseInformers(informers externalversions.SharedInformerFactory)
 }
@@ -37,17 +39,20 @@ type WantsSpreads interface {
 	SetSpreads(spreads Spreads)
 }
 
-// WantsSidecarRevisions is implemented by a plugin that reads the stored revisions of SidecarSets.
+// WantsSidecarRevisions is implemented by a plugin that reads the stored revisions of SidecarSets. They are
+// ControllerRevisions of the host cluster, so they do not come with the informers of WantsKruiseInformers.
 type WantsSidecarRevisions interface {
 	SetSidecarRevisions(informer cache.SharedIndexInformer)
 }
 
-// WantsStoreCheck is implemented by a plugin that waits for Kruise caches. If the store is closed, the plugin need not wait.
+// WantsStoreCheck is implemented by a plugin that waits for Kruise caches. If the store is closed, the caches cannot
+// be filled, so the plugin answers with the reason at once and does not wait.
 type WantsStoreCheck interface {
 	SetStoreCheck(check func() error)
 }
 
-// Stores passes access to the objects stored in this server.
+// Stores passes access to the objects stored in this server. It is an initializer of its own, because Initializer
+// only needs clients, and these fields need the server's storage.
 type Stores struct {
 	Informers externalversions.SharedInformerFactory
 	Budgets   Budgets

@@ -17,7 +17,9 @@ import (
 	"kruise.io/kruise/pkg/workloadclient"
 )
 
-// Finder reads owners. All fields are required.
+// Finder reads owners. All fields are required. Plugins set them one by one during their initialization, and only
+// read them afterwards.
+// Host and Kruise read the kinds of the table in package kinds. Metadata and Mapper read all other kinds.
 type Finder struct {
 	Host     kubernetes.Interface
 	Kruise   versioned.Interface
@@ -38,6 +40,7 @@ func (f *Finder) Get(ctx context.Context, namespace string, ref *metav1.OwnerRef
 		return nil, nil //nolint:nilnil // of a static Pod: it is in no namespace
 	}
 	owner, err := f.read(ctx, namespace, kind, ref.Name)
+	// A custom owner that this server may not read must not block every disruption and every creation of its Pods.
 	if apierrors.IsForbidden(err) {
 		klog.FromContext(ctx).V(2).Info("Access to the owner is denied, so it counts as existing: add the rule to a ClusterRole with "+
 			"the label rbac.kruise.io/aggregate-to-workloads", "kind", kind, "err", err)
@@ -49,11 +52,15 @@ func (f *Finder) Get(ctx context.Context, namespace string, ref *metav1.OwnerRef
 	return owner, nil
 }
 
-// read asks the server that stores the kind. It returns nil for a kind that is not served.
+// read asks the server that stores the kind. It returns nil for a kind that is not served. A known kind whose absence
+// permits a request is read by its typed client and not through the mapper: the mapper depends on discovery, and a
+// failed discovery must not look like an owner that counts as existing.
 func (f *Finder) read(ctx context.Context, namespace string, kind schema.GroupVersionKind, name string) (metav1.Object, error) {
 	if known := kinds.Of(kind.GroupKind()); known != nil && known.AbsencePermits {
 		return workloadclient.Clients{Kube: f.Host, Kruise: f.Kruise}.Get(ctx, known.GroupKind, namespace, name)
 	}
+	// The mapper covers the kinds that kube-apiserver serves, custom resources included. An error
+	// counts as an existing owner, because then a budget still counts the Pod.
 	mapping, err := f.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("The owner's kind is not served, so the owner counts as existing", "kind", kind, "err", err)

@@ -33,17 +33,22 @@ const (
 // budget sets the annotation that names the PodUnavailableBudget of a Pod. With it, kube-apiserver asks this server
 // about the Pod from the beginning. The budget controller would write the same annotation later.
 type budget struct {
+	// features decides whether budgets are in use. known has all budgets of this server, by namespace and by target.
 	features featuregate.FeatureGate
 	known    cache.Indexer
 	owners   owners.Finder
-	// above caches the workloads of an owner by the reference to the owner.
+	// above caches the workloads of an owner by the reference to the owner. The key has the UID, so a replaced owner
+	// is read anew.
 	above *lru.LRUExpireCache
 }
 
+// newBudget returns the mutator without its dependencies. The setters of Plugin set them.
 func newBudget(clock clock.PassiveClock) *budget {
 	return &budget{above: lru.NewLRUExpireCacheWithClock(rememberedOwners, clock)}
 }
 
+// mutate writes the name of the budget under both annotation keys, or removes both. A value of the user is
+// overwritten, because kube-apiserver and the budgets' plugin rely on it.
 func (b *budget) mutate(ctx context.Context, e *edit, _ admission.Attributes) error {
 	if !b.features.Enabled(features.PodUnavailableBudgetDeleteGate) && !b.features.Enabled(features.PodUnavailableBudgetUpdateGate) {
 		return nil
@@ -52,6 +57,7 @@ func (b *budget) mutate(ctx context.Context, e *edit, _ admission.Attributes) er
 	if err != nil {
 		return err
 	}
+	// Earlier and later releases use different keys, so both are written.
 	for _, key := range []string{pub.RelatedPubKey, pub.RelatedPubKeyNew} {
 		if name == "" {
 			e.unannotate(key)
@@ -62,7 +68,9 @@ func (b *budget) mutate(ctx context.Context, e *edit, _ admission.Attributes) er
 	return nil
 }
 
-// governing returns the name of the Pod's budget, or an empty string.
+// governing returns the name of the Pod's budget, or an empty string. It follows the order of the plugin of budgets:
+// a budget that targets the workload or selects the labels, then the one in the annotation. A namespace without a
+// budget costs one index lookup.
 func (b *budget) governing(ctx context.Context, pod *corev1.Pod) (string, error) {
 	keys, err := b.known.IndexKeys(cache.NamespaceIndex, pod.Namespace)
 	if err != nil {
@@ -108,7 +116,8 @@ type owner struct {
 }
 
 // workloads returns the controller of the Pod and the controller of that one. If the controller of the Pod is gone or
-// replaced, it is the only result.
+// replaced, it is the only result; this is not cached, because it is rare. An owner that cannot be read because of
+// permissions is cached without a controller. The read has a limit of time, see ownerPatience.
 func (b *budget) workloads(ctx context.Context, pod *corev1.Pod) ([]disruption.Workload, error) {
 	first, ref := disruption.ControllerOf(pod)
 	if ref == nil {
@@ -130,6 +139,7 @@ func (b *budget) workloads(ctx context.Context, pod *corev1.Pod) ([]disruption.W
 	if err != nil {
 		return nil, err
 	}
+	// Another object has the name. The real owner is gone, and has no controller any more.
 	if object != nil && object.GetUID() != ref.UID {
 		return workloads, nil
 	}

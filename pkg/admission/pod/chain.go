@@ -27,13 +27,16 @@ func Register(plugins *admission.Plugins) {
 // mutator changes one aspect of new Pods. The namespace of the Pod is set; the name may be empty if it is generated later. A
 // second call on its own result must change nothing.
 type mutator struct {
+	// name is for the log of failures.
 	name   string
 	mutate func(ctx context.Context, e *edit, attributes admission.Attributes) error
 	// optional mutators may fail. The Pod then stays as it was before the mutator, and a controller completes it later.
 	optional bool
 }
 
-// chain returns all mutators in the order in which they run.
+// chain returns all mutators in the order in which they run. The order has reasons: the subset of a WorkloadSpread
+// can patch containers and labels, and SidecarSets are selected by labels. The launch order counts all containers,
+// also injected ones. The budget is found by labels and owners, so it comes after everything that changes labels.
 func (p *Plugin) chain() []mutator {
 	return []mutator{
 		{name: "readiness gate", mutate: readinessGate{features: p.Gate}.mutate},
@@ -46,7 +49,8 @@ func (p *Plugin) chain() []mutator {
 	}
 }
 
-// Patch runs the chain on a new Pod, and returns the operations that change it. The Pod of the attributes does not change.
+// Patch runs the chain on a new Pod, and returns the operations that change it. The Pod of the attributes does not
+// change. It returns the error of the first required mutator that fails, without operations.
 func (p *Plugin) Patch(ctx context.Context, attributes admission.Attributes) ([]review.Operation, error) {
 	pod, ok := attributes.GetObject().(*corev1.Pod)
 	if !ok || attributes.GetResource().GroupResource() != corev1.Resource("pods") || attributes.GetSubresource() != "" ||
@@ -58,6 +62,8 @@ func (p *Plugin) Patch(ctx context.Context, attributes admission.Attributes) ([]
 		return nil, apierrors.NewServiceUnavailable("the caches for new Pods are not loaded yet; try again in a few seconds")
 	}
 	e := &edit{pod: pod.DeepCopy()}
+	// A Pod can be created without a namespace in its body. The mutators look up objects by the namespace, so it is
+	// set in the copy, without an operation.
 	if e.pod.Namespace == "" {
 		e.pod.Namespace = cmp.Or(attributes.GetNamespace(), metav1.NamespaceDefault)
 	}
@@ -68,6 +74,8 @@ func (p *Plugin) Patch(ctx context.Context, attributes admission.Attributes) ([]
 			}
 			continue
 		}
+		// A failed optional mutator may have changed the Pod in part. The savepoint removes these changes and their
+		// operations together.
 		before := e.savepoint()
 		if err := m.mutate(ctx, e, attributes); err != nil {
 			*e = before

@@ -25,7 +25,8 @@ import (
 	"kruise.io/kruise/pkg/workload/spread"
 )
 
-// Plugin runs the chain as an admission plugin.
+// Plugin runs the chain as an admission plugin. All fields are set during the initialization, and only read
+// afterwards, so requests need no lock.
 type Plugin struct {
 	*admission.Handler
 	initializer.Features
@@ -35,7 +36,9 @@ type Plugin struct {
 	topology *topology
 	probes   *probes
 	spreads  *spreads
-	synced   func() bool
+	// synced returns true when all caches that every Pod needs are filled. also extends it.
+	synced func() bool
+	// mutators is the chain. ValidateInitialization builds it, because the mutators copy their dependencies.
 	mutators []mutator
 }
 
@@ -64,7 +67,8 @@ func New(clock clock.PassiveClock) *Plugin {
 	}
 }
 
-// SetExternalKubeClientSet sets the client of the host cluster.
+// SetExternalKubeClientSet sets the client of the host cluster. SetReviewClients replaces it where a mutator reads
+// owners.
 func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) {
 	p.budget.owners.Host, p.sidecars.host, p.spreads.owners.Host, p.spreads.custom.Kube = client, client, client, client
 }
@@ -82,7 +86,7 @@ func (p *Plugin) SetSidecarRevisions(informer cache.SharedIndexInformer) {
 	p.sidecars.revisions.known, p.sidecars.revisions.synced = informer.GetIndexer(), informer.HasSynced
 }
 
-// also adds a cache that new Pods need.
+// also adds a cache that new Pods need. The initializers run in no fixed order, so each adds its own.
 func (p *Plugin) also(synced func() bool) {
 	before := p.synced
 	p.synced = func() bool { return (before == nil || before()) && synced() }
@@ -104,6 +108,7 @@ func (p *Plugin) SetMetadataClient(client metadata.Interface) {
 }
 
 // SetDynamicClient sets the client that reads workloads of custom kinds.
+// The dynamic client stays the shared one, because review clients have no dynamic client.
 func (p *Plugin) SetDynamicClient(client dynamic.Interface) { p.spreads.custom.Dynamic = client }
 
 // SetReviewClients sets the clients that read owners of Pods, in place of the shared ones.
@@ -112,7 +117,9 @@ func (p *Plugin) SetReviewClients(host kubernetes.Interface, metadata metadata.I
 	p.spreads.owners.Host, p.spreads.owners.Metadata, p.spreads.custom.Kube = host, metadata, host
 }
 
-// SetKruiseInformers sets the caches that mutators read.
+// SetKruiseInformers sets the caches that mutators read, and adds the indexes that they need. It is called before the
+// informers start. New Pods wait for all caches except that of PodProbeMarkers: only Pods with the gate
+// EnablePodProbeMarkerOnServerless need it, so the mutator checks it itself.
 func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFactory) {
 	budgets := factory.Policy().V1beta1().PodUnavailableBudgets().Informer()
 	utilruntime.Must(disruption.Index(budgets))
@@ -138,7 +145,8 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 // SetSpreads sets the store of WorkloadSpreads.
 func (p *Plugin) SetSpreads(store initializer.Spreads) { p.spreads.store = store }
 
-// ValidateInitialization returns an error if a dependency is missing, and builds the chain. It is called once, after all initializers.
+// ValidateInitialization returns an error if a dependency is missing, and builds the chain. It is called once, after
+// all initializers, so it also passes the feature gates and the namespace on to the mutators.
 func (p *Plugin) ValidateInitialization() error {
 	if p.Gate == nil || p.Namespace == "" || p.budget.known == nil || p.sidecars.namespaces == nil || p.topology.states == nil ||
 		p.probes.markers == nil || p.spreads.known == nil || p.spreads.store == nil || p.spreads.custom.Dynamic == nil ||

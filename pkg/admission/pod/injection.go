@@ -20,14 +20,18 @@ import (
 // tokenPath is where kube-apiserver mounts the token of the service account. It adds the mount to containers without one.
 const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount" //nolint:gosec // a path, not a credential
 
-// injection is what the SidecarSets of one Pod add to it.
+// injection is what the SidecarSets of one Pod add to it. build fills it without a change of the Pod, apply and
+// record write it. So a refusal in build leaves no partial change.
 type injection struct {
 	// pod is the Pod before the injection.
-	pod  *corev1.Pod
+	pod *corev1.Pod
+	// sets are the SidecarSets in the order of their names, each in the version that is injected.
 	sets []*v1beta1.SidecarSet
 	// sorted orders containers by name, whatever their SidecarSets.
 	sorted bool
 
+	// initContainers and containers are queued by build and placed by apply. volumes and secrets can contain
+	// duplicates until then.
 	initContainers, containers []placed
 	volumes                    []corev1.Volume
 	secrets                    []corev1.LocalObjectReference
@@ -37,13 +41,14 @@ type injection struct {
 	versions, working map[string]string
 }
 
-// placed is a container and its place: before or after the containers of the Pod.
+// placed is a container and its place: before or after the containers of the Pod. Containers with the same place keep
+// the order of the queue.
 type placed struct {
 	corev1.Container
 	before bool
 }
 
-// build decides what is added. It returns a field.Error if the Pod does not allow it.
+// build decides what is added. It returns a field.Error if the Pod does not allow it. It does not change the Pod.
 func (in *injection) build() error {
 	in.versions, in.working = map[string]string{}, map[string]string{}
 	for _, set := range in.sets {
@@ -63,6 +68,9 @@ func (in *injection) build() error {
 		}
 	}
 	byName := func(a, b placed) int { return strings.Compare(a.Name, b.Name) }
+	// Init containers are always ordered by name, because they start one after the other and the order must not
+	// depend on which SidecarSet comes first. Other containers keep the order of their SidecarSets, unless a feature
+	// gate asks for names.
 	slices.SortStableFunc(in.initContainers, byName)
 	if in.sorted {
 		slices.SortStableFunc(in.containers, byName)
@@ -70,9 +78,13 @@ func (in *injection) build() error {
 	return nil
 }
 
-// add builds a container of a SidecarSet, or the two of a hot upgrade.
+// add builds a container of a SidecarSet, or the two of a hot upgrade. The order of the steps decides which value
+// wins: the container's own mounts and variables come first, then what it shares or copies from the Pod, because
+// addEnv and share never replace anything.
 func (in *injection) add(set *v1beta1.SidecarSet, from *v1beta1.SidecarContainer, to list) error {
+	// The SidecarSet is an object of the cache and must not change.
 	built := from.Container.DeepCopy()
+	// Computed resources replace those of the container.
 	if from.ResourcesPolicy != nil {
 		resources, err := in.resources(from.ResourcesPolicy)
 		if err != nil {
@@ -82,6 +94,8 @@ func (in *injection) add(set *v1beta1.SidecarSet, from *v1beta1.SidecarContainer
 		built.Resources = resources
 	}
 	in.queueVolumes(set, built)
+	// Containers that an earlier injection added are not shared from, so a second call of the chain builds the same
+	// container.
 	apps := appContainers(in.pod)
 	shared := share(built, from, apps)
 	addEnv(built, corev1.EnvVar{Name: pub.SidecarInjectedEnv, Value: "true"})
@@ -97,18 +111,23 @@ func (in *injection) add(set *v1beta1.SidecarSet, from *v1beta1.SidecarContainer
 	}
 	// Revisions of early releases have no policy for init containers.
 	before := from.PodInjectPolicy == v1beta1.BeforeAppContainerType || from.PodInjectPolicy == "" && to == containers
+	// An init container that ends cannot be upgraded, so it has no second container.
 	if !sidecar.Hot(from) || to == initContainers && !sidecar.KeepsRunning(from) {
 		*queue = append(*queue, placed{*built, before})
 		return nil
 	}
 	first, second := sidecar.Pair(from.Name)
 	in.working[from.Name] = first
+	// The first container runs the sidecar with version 1, the second one waits with the empty image and version 0.
+	// An upgrade swaps the roles.
 	*queue = append(*queue, placed{*in.versioned(built, first, built.Image, "1", "0"), before},
 		placed{*in.versioned(built, second, from.UpgradeStrategy.HotUpgradeEmptyImage, "0", "1"), before})
 	return nil
 }
 
-// versioned returns a container of a hot upgrade, and queues the annotations that its environment reads.
+// versioned returns a container of a hot upgrade, and queues the annotations that its environment reads. The
+// environment refers to annotations instead of values, because an environment of a running Pod cannot change and an
+// annotation can. Variables with the reserved names are replaced.
 func (in *injection) versioned(from *corev1.Container, name, image, version, versionAlt string) *corev1.Container {
 	built := from.DeepCopy()
 	built.Name, built.Image = name, image
@@ -125,7 +144,8 @@ func (in *injection) versioned(from *corev1.Container, name, image, version, ver
 	return built
 }
 
-// queueVolumes queues the volumes of the SidecarSet that the container itself uses. Other volumes may exist in the Pod.
+// queueVolumes queues the volumes of the SidecarSet that the container itself uses. Volumes of shared mounts exist in
+// the Pod. It runs before share, so the container has only its own mounts.
 func (in *injection) queueVolumes(set *v1beta1.SidecarSet, container *corev1.Container) {
 	queue := func(name string) {
 		for i := range set.Spec.Volumes {
@@ -142,7 +162,8 @@ func (in *injection) queueVolumes(set *v1beta1.SidecarSet, container *corev1.Con
 	}
 }
 
-// apply writes what was built into the Pod.
+// apply writes what was built into the Pod. A volume of the Pod with the same name stays, so the containers of the
+// SidecarSet mount that one. Pull secrets of the Pod come first, and duplicates are dropped.
 func (in *injection) apply(ctx context.Context, e *edit) {
 	place(ctx, e, initContainers, in.initContainers)
 	place(ctx, e, containers, in.containers)
@@ -163,8 +184,11 @@ func (in *injection) apply(ctx context.Context, e *edit) {
 	}
 }
 
-// place puts containers before and behind those of the Pod. A container with the name of one in the Pod takes its place.
+// place puts containers before and behind those of the Pod. A container with the name of one in the Pod takes its
+// place. If the present one is equal, there is no operation, so a second call changes nothing. The user is warned if
+// the replaced container was not injected.
 func place(ctx context.Context, e *edit, in list, queue []placed) {
+	// first counts the containers that were put before, so they keep the order of the queue.
 	first := 0
 	for i := range queue {
 		container := &queue[i].Container
@@ -186,7 +210,8 @@ func place(ctx context.Context, e *edit, in list, queue []placed) {
 	}
 }
 
-// same reports whether the Pod has the container already. kube-apiserver may have added the mount of the token.
+// same reports whether the Pod has the container already. In a second call, kube-apiserver may have added the mount
+// of the token since the first one. The mount is ignored, unless the SidecarSet itself mounts something there.
 func same(own, injected *corev1.Container) bool {
 	own = own.DeepCopy()
 	mounts := func(c *corev1.Container, path string) bool {
@@ -198,7 +223,9 @@ func same(own, injected *corev1.Container) bool {
 	return apiequality.Semantic.DeepEqual(own, injected)
 }
 
-// record writes the annotations that say what was injected.
+// record writes the annotations that say what was injected. The controller of SidecarSets decides about upgrades from
+// them alone. The two hash annotations have the same form; if only images differ between the SidecarSet and
+// the Pod, the one without images is equal, and the Pod can be upgraded. A SidecarSet that only patches metadata has no entry.
 func (in *injection) record(e *edit, now metav1.Time) error {
 	for _, key := range []string{pub.SidecarSetHashKey, pub.SidecarSetHashWithoutImageKey} {
 		records, err := sidecar.ReadRecords(e.pod.Annotations, key)
@@ -206,6 +233,7 @@ func (in *injection) record(e *edit, now metav1.Time) error {
 			return invalid(e.pod, field.Invalid(field.NewPath("metadata", "annotations").Key(key), e.pod.Annotations[key],
 				"SidecarSets write this annotation, and its value is not valid; remove it"))
 		}
+		// The entries of SidecarSets that do not select the Pod now stay in the record.
 		for _, set := range in.used {
 			hash, withoutImage, err := sidecar.Hashes(set)
 			if err != nil {
@@ -223,6 +251,7 @@ func (in *injection) record(e *edit, now metav1.Time) error {
 		}
 		e.annotate(key, text)
 	}
+	// The list of names replaces the one of an earlier call, which has the same SidecarSets.
 	names := make([]string, 0, len(in.used))
 	for _, set := range in.used {
 		names = append(names, set.Name)
@@ -231,6 +260,7 @@ func (in *injection) record(e *edit, now metav1.Time) error {
 	if len(in.working) == 0 {
 		return nil
 	}
+	// Only Pods with hot upgrades have the annotations about the working container.
 	text, err := sidecar.EncodeWorking(in.working)
 	if err != nil {
 		return invalid(e.pod, err)

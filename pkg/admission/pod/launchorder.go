@@ -14,11 +14,12 @@ import (
 	"kruise.io/kruise/pkg/workload/launch"
 )
 
-// maxName is the maximum length of the name of an object.
+// maxName is the maximum length of the name of an object, which is that of a DNS subdomain.
 const maxName = 253
 
-// launchOrder adds a barrier to each container of a Pod whose containers start in an order. The container starts when a controller
-// adds the key that the barrier refers to.
+// launchOrder adds a barrier to each container of a Pod whose containers start in an order. The container starts when
+// a controller adds the key that the barrier refers to. Errors are mistakes of the user, so they are refusals with
+// 403.
 func launchOrder(_ context.Context, e *edit, attributes admission.Attributes) error {
 	priorities, err := launchPriorities(e.pod)
 	if err != nil {
@@ -27,6 +28,7 @@ func launchOrder(_ context.Context, e *edit, attributes admission.Attributes) er
 	if priorities == nil {
 		return nil
 	}
+	// The barrier refers to a ConfigMap by the name of the Pod, so the name must be known now.
 	if e.pod.Name == "" {
 		e.name(names.SimpleNameGenerator.GenerateName(e.pod.GenerateName))
 	}
@@ -40,6 +42,8 @@ func launchOrder(_ context.Context, e *edit, attributes admission.Attributes) er
 		switch present := lastVariable(&e.pod.Spec.Containers[i], pub.ContainerLaunchBarrierEnv); {
 		case present == nil:
 			e.addEnv(i, barrier)
+		// The user must not set the variable of the barrier, because the container would then not wait. An equal
+		// barrier is the result of an earlier call.
 		case !apiequality.Semantic.DeepEqual(*present, barrier):
 			return admission.NewForbidden(attributes, fmt.Errorf("container %s sets the environment variable %s, which is reserved; remove it",
 				e.pod.Spec.Containers[i].Name, pub.ContainerLaunchBarrierEnv))
@@ -58,7 +62,9 @@ func lastVariable(container *corev1.Container, name string) *corev1.EnvVar {
 	return nil
 }
 
-// launchPriorities returns the priority of each container, or nil if all start together.
+// launchPriorities returns the priority of each container, or nil if all start together. A higher priority starts
+// earlier. With the annotation Ordered, the containers start in the order of the list, and variables do not count. A
+// container without a priority has 0.
 func launchPriorities(pod *corev1.Pod) ([]int32, error) {
 	containers := pod.Spec.Containers
 	if len(containers) < 2 {

@@ -17,10 +17,13 @@ import (
 // on other nodes get them too; their agent does not read them.
 type probes struct {
 	features featuregate.FeatureGate
-	markers  cache.Indexer
-	synced   func() bool
+	// markers has the index of package podprobe. synced says whether it is filled; only this mutator waits for it.
+	markers cache.Indexer
+	synced  func() bool
 }
 
+// mutate writes what podprobe.Annotations returns for the PodProbeMarkers that select the Pod. It fails while the
+// markers are not loaded: without its annotations, the provider would never run the probes.
 func (p *probes) mutate(_ context.Context, e *edit, _ admission.Attributes) error {
 	if !p.features.Enabled(features.EnablePodProbeMarkerOnServerless) || !podstate.Active(e.pod) {
 		return nil

@@ -21,6 +21,7 @@ type readinessGate struct {
 	features featuregate.FeatureGate
 }
 
+// mutate adds the gate at most once. The feature gate extends it to all Pods.
 func (r readinessGate) mutate(_ context.Context, e *edit, _ admission.Attributes) error {
 	if !readiness.Gated(e.pod) && (r.features.Enabled(features.KruisePodReadinessGate) || ours(e.pod)) {
 		e.addGate(corev1.PodReadinessGate{ConditionType: pub.KruisePodReadyConditionType})

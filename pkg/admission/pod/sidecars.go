@@ -30,6 +30,7 @@ import (
 )
 
 // sidecars injects what SidecarSets add to a Pod: containers, init containers, volumes, pull secrets and annotations.
+// All fields are set during the initialization.
 type sidecars struct {
 	features   featuregate.FeatureGate
 	sets       cache.Indexer
@@ -37,18 +38,23 @@ type sidecars struct {
 	revisions  revisions
 	host       kubernetes.Interface
 	clock      clock.PassiveClock
-	// random returns a number from 0 to 1, exclusively.
+	// random returns a number in the half-open range from 0 to 1. Tests replace it.
 	random func() float64
 }
 
+// newSidecars returns the mutator without its dependencies. The setters of Plugin set them.
 func newSidecars(clock clock.PassiveClock) *sidecars {
 	return &sidecars{clock: clock, random: rand.Float64}
 }
 
+// mutate selects the SidecarSets, takes each in the version for this Pod, and injects them. Metadata is patched even
+// if no container is added. It matches the labels that the Pod has now, with the changes of earlier mutators.
 func (s *sidecars) mutate(ctx context.Context, e *edit, attributes admission.Attributes) error {
 	if !podstate.Active(e.pod) {
 		return nil
 	}
+	// The index finds candidates by labels. The labels of the namespace are read only if a candidate has a selector
+	// for them.
 	matching, err := sidecar.Matching(s.sets, e.pod.Namespace, e.pod.Labels, func() (labels.Set, bool, error) {
 		return s.namespaceLabels(ctx, e.pod.Namespace)
 	})
@@ -64,6 +70,7 @@ func (s *sidecars) mutate(ctx context.Context, e *edit, attributes admission.Att
 			return err
 		}
 	}
+	// Each SidecarSet sees the annotations that the ones before have written, in the order of their names.
 	for _, set := range sets {
 		changes, err := sidecar.Annotations(set.Spec.PatchPodMetadata, e.pod.Annotations)
 		if err != nil {
@@ -83,6 +90,7 @@ func (s *sidecars) mutate(ctx context.Context, e *edit, attributes admission.Att
 }
 
 // namespaceLabels reads a namespace from the cache, or from its server if the cache does not have it: it may be new.
+// It returns false if the server does not have it either.
 func (s *sidecars) namespaceLabels(ctx context.Context, name string) (labels.Set, bool, error) {
 	namespace, err := s.namespaces.Get(name)
 	if apierrors.IsNotFound(err) {
@@ -97,13 +105,17 @@ func (s *sidecars) namespaceLabels(ctx context.Context, name string) (labels.Set
 	return namespace.Labels, true, nil
 }
 
-// chosen returns the SidecarSet as it is injected into the Pod: as it is, or as a stored revision has it.
+// chosen returns the SidecarSet as it is injected into the Pod: as it is, or as a stored revision has it. A revision
+// that does not exist is a refusal: the latest version instead would be the one that the user wanted to keep away
+// from new Pods.
 func (s *sidecars) chosen(ctx context.Context, set *v1beta1.SidecarSet, pod *corev1.Pod, attributes admission.Attributes) (
 	*v1beta1.SidecarSet, error) {
 	wanted := set.Spec.InjectionStrategy.Revision
 	if wanted == nil || ptr.Deref(wanted.RevisionName, "") == "" && ptr.Deref(wanted.CustomVersion, "") == "" {
 		return set, nil
 	}
+	// With the policy Partial, the stored revision is only for Pods that the update strategy would keep at the old
+	// version.
 	if wanted.Policy == v1beta1.PartialSidecarSetInjectRevisionPolicy && !s.keepsOld(set, pod) {
 		return set, nil
 	}
@@ -122,7 +134,9 @@ func (s *sidecars) chosen(ctx context.Context, set *v1beta1.SidecarSet, pod *cor
 	return restored, nil
 }
 
-// keepsOld reports whether the update strategy would keep the Pod at the old version.
+// keepsOld reports whether the update strategy would keep the Pod at the old version. Paused comes first, then the
+// selector, then the partition. A partition in percent is applied by chance: of many new Pods, that share gets the
+// old version. A number of Pods cannot be applied to a single new Pod, so such Pods get the new version.
 func (s *sidecars) keepsOld(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	strategy := &set.Spec.UpdateStrategy
 	if strategy.Paused {
@@ -139,7 +153,8 @@ func (s *sidecars) keepsOld(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	return err == nil && s.random()*100 < float64(percent)
 }
 
-// refuseMetadata says which annotation of the Pod cannot be merged.
+// refuseMetadata says which annotation of the Pod cannot be merged. It returns an internal error for any other
+// failure.
 func refuseMetadata(pod *corev1.Pod, set *v1beta1.SidecarSet, err error) error {
 	var unmerged *sidecar.MetadataError
 	if !errors.As(err, &unmerged) {
@@ -149,7 +164,8 @@ func refuseMetadata(pod *corev1.Pod, set *v1beta1.SidecarSet, err error) error {
 		fmt.Sprintf("SidecarSet %s merges JSON into it: %v", set.Name, unmerged.Err)))
 }
 
-// invalid returns a refusal of the Pod, or an internal error if the error is no mistake in the Pod.
+// invalid returns a refusal of the Pod with 422, or an internal error if the error is no mistake in the Pod. A Pod
+// without a name is reported by its generateName.
 func invalid(pod *corev1.Pod, err error) error {
 	var mistake *field.Error
 	if !errors.As(err, &mistake) {
@@ -162,14 +178,17 @@ func invalid(pod *corev1.Pod, err error) error {
 	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), name, field.ErrorList{mistake})
 }
 
-// revisions finds stored revisions of SidecarSets.
+// revisions finds stored revisions of SidecarSets in a cache of the ControllerRevisions in namespace, the system
+// namespace.
 type revisions struct {
 	known     cache.Indexer
 	synced    func() bool
 	namespace string
 }
 
-// find returns the revision that the SidecarSet injects, or nil. It returns an error while the revisions are not loaded.
+// find returns the revision that the SidecarSet injects, or nil. It returns an error while the revisions are not
+// loaded, so a missing revision is certain. A name comes before a version. If several revisions have the version, the
+// newest one is used.
 func (r *revisions) find(_ context.Context, set *v1beta1.SidecarSet) (*appsv1.ControllerRevision, error) {
 	if !r.synced() {
 		return nil, apierrors.NewServiceUnavailable("the revisions of SidecarSets are not loaded yet; try again in a few seconds")
@@ -183,6 +202,7 @@ func (r *revisions) find(_ context.Context, set *v1beta1.SidecarSet) (*appsv1.Co
 		}
 		return revision, nil
 	}
+	// Several revisions can have one version, for example after the template changed under the same version.
 	items, err := r.known.ByIndex(revisionIndex, set.Name)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
@@ -198,6 +218,8 @@ func (r *revisions) find(_ context.Context, set *v1beta1.SidecarSet) (*appsv1.Co
 	return newest, nil
 }
 
+// newer compares revisions by their number. The name decides between equal numbers, so all replicas of this server
+// choose the same one.
 func newer(a, b *appsv1.ControllerRevision) bool {
 	return a.Revision > b.Revision || a.Revision == b.Revision && strings.Compare(a.Name, b.Name) > 0
 }
@@ -205,7 +227,7 @@ func newer(a, b *appsv1.ControllerRevision) bool {
 // revisionIndex finds revisions by the name of their SidecarSet.
 const revisionIndex = "sidecarSet"
 
-// revisionsOf is the index function of revisionIndex.
+// revisionsOf is the index function of revisionIndex. Revisions of other owners in the namespace are not indexed.
 func revisionsOf(obj any) ([]string, error) {
 	if revision, ok := obj.(*appsv1.ControllerRevision); ok && revision.Labels[pub.SidecarSetNameKey] != "" {
 		return []string{revision.Labels[pub.SidecarSetNameKey]}, nil

@@ -32,10 +32,12 @@ import (
 	"kruise.io/kruise/pkg/workloadclient"
 )
 
-// highestOwner limits how many owners above a Pod are looked at.
+// highestOwner limits how many owners above a Pod are looked at. Custom workloads can be nested; the limit also ends
+// a cycle of owner references.
 const highestOwner = 5
 
-// targetPatience limits the read of the workload that a WorkloadSpread names.
+// targetPatience limits the read of the workload that a WorkloadSpread names, because the creation of the Pod waits
+// for it.
 const targetPatience = 2 * time.Second
 
 // spreads sends a new Pod to the first subset of its WorkloadSpread that has a free slot.
@@ -52,6 +54,7 @@ type spreads struct {
 	above *lru.LRUExpireCache
 }
 
+// newSpreads returns the mutator without its dependencies. The setters of Plugin set them.
 func newSpreads(clock clock.PassiveClock) *spreads {
 	return &spreads{clock: clock, above: lru.NewLRUExpireCacheWithClock(rememberedOwners, clock)}
 }
@@ -59,6 +62,8 @@ func newSpreads(clock clock.PassiveClock) *spreads {
 // errReplaced refuses a slot of a WorkloadSpread that is not the one of the Pod.
 var errReplaced = errors.New("the WorkloadSpread was replaced by another one of the same name")
 
+// mutate skips dry runs, because a reserved slot is stored and a dry run must not store anything. A Pod without a
+// free subset is created unchanged.
 func (s *spreads) mutate(ctx context.Context, e *edit, attributes admission.Attributes) error {
 	if attributes.IsDryRun() || !s.features.Enabled(features.WorkloadSpread) || !podstate.Active(e.pod) {
 		return nil
@@ -70,6 +75,7 @@ func (s *spreads) mutate(ctx context.Context, e *edit, attributes admission.Attr
 	if found == nil {
 		return nil
 	}
+	// The slot is stored before the Pod exists. If the Pod is not created after all, the slot expires.
 	subset, matched, err := s.choose(ctx, found, e.pod)
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("reserve a slot in WorkloadSpread %s/%s: %w", found.Namespace, found.Name, err))
@@ -87,7 +93,8 @@ func (s *spreads) mutate(ctx context.Context, e *edit, attributes admission.Attr
 	return nil
 }
 
-// of returns the WorkloadSpread of a Pod, or nil. That of the closest owner wins.
+// of returns the WorkloadSpread of a Pod, or nil. That of the closest owner wins. It reads owners only as far as a
+// WorkloadSpread of the namespace could target one of them, so most Pods need no read.
 func (s *spreads) of(ctx context.Context, pod *corev1.Pod) (*v1beta1.WorkloadSpread, error) {
 	items, err := s.known.ByIndex(cache.NamespaceIndex, pod.Namespace)
 	if err != nil || len(items) == 0 {
@@ -98,6 +105,7 @@ func (s *spreads) of(ctx context.Context, pod *corev1.Pod) (*v1beta1.WorkloadSpr
 		if ref == nil {
 			return nil, nil
 		}
+		// The WorkloadSpreads that target the current owner.
 		kind := disruption.WorkloadOf(ref.APIVersion, ref.Kind, ref.Name).GroupKind
 		candidates, err := spread.Of(s.known, pod.Namespace, kind, ref.Name)
 		if err != nil {
@@ -108,6 +116,7 @@ func (s *spreads) of(ctx context.Context, pod *corev1.Pod) (*v1beta1.WorkloadSpr
 				return candidate, nil
 			}
 		}
+		// Go on to the owner of the owner only if some WorkloadSpread can target a kind above the current one.
 		higher := false
 		for _, item := range items {
 			other, ok := item.(*v1beta1.WorkloadSpread)
@@ -123,7 +132,8 @@ func (s *spreads) of(ctx context.Context, pod *corev1.Pod) (*v1beta1.WorkloadSpr
 	return nil, nil
 }
 
-// controllerOf returns the reference to the controller of an owner, or nil.
+// controllerOf returns the reference to the controller of an owner, or nil. The result is cached, also if there is no
+// controller, for the other Pods of the same owner.
 func (s *spreads) controllerOf(ctx context.Context, namespace string, ref *metav1.OwnerReference) (*metav1.OwnerReference, error) {
 	key := owner{namespace, ref.APIVersion, ref.Kind, ref.Name, ref.UID}
 	if remembered, found := s.above.Get(key); found {
@@ -143,11 +153,13 @@ func (s *spreads) controllerOf(ctx context.Context, namespace string, ref *metav
 	return above, nil
 }
 
-// choose returns the subset of a new Pod and its annotation, or no subset.
+// choose returns the subset of a new Pod and its annotation, or no subset. There are three cases: a single subset
+// without a limit needs no slot, a numbered Pod gets the subset of its position, and any other Pod reserves a slot.
 func (s *spreads) choose(ctx context.Context, found *v1beta1.WorkloadSpread, pod *corev1.Pod) (
 	chosen *v1beta1.WorkloadSpreadSubset, matched spread.Matched, err error,
 ) {
 	matched.Name = found.Name
+	// Every Pod fits, so nothing has to be stored.
 	if subsets := found.Spec.Subsets; len(subsets) == 1 && subsets[0].MaxReplicas == nil {
 		matched.Subset = subsets[0].Name
 		return &subsets[0], matched, nil
@@ -157,6 +169,7 @@ func (s *spreads) choose(ctx context.Context, found *v1beta1.WorkloadSpread, pod
 		if err != nil {
 			return nil, matched, err
 		}
+		// No slot is recorded: the number of the Pod says where it belongs, also after a restart of everything.
 		index := spread.OfPosition(found, position)
 		if index == spread.None {
 			return nil, matched, nil
@@ -164,6 +177,8 @@ func (s *spreads) choose(ctx context.Context, found *v1beta1.WorkloadSpread, pod
 		matched.Subset = found.Spec.Subsets[index].Name
 		return &found.Spec.Subsets[index], matched, nil
 	}
+	// The slot is recorded by the name of the Pod. A Pod whose name is generated later gets a UID in its annotation
+	// instead, and the controller finds its slot by it.
 	request := &spread.Request{Version: spread.VersionOf(found, pod), Pod: pod.Name, Key: pod.Name}
 	if pod.Name == "" {
 		request.Key = uid(found, pod)
@@ -183,7 +198,9 @@ func uid(found *v1beta1.WorkloadSpread, pod *corev1.Pod) string {
 	return string(uuid.NewUUID())
 }
 
-// reserve reserves a slot in the stored WorkloadSpread.
+// reserve reserves a slot in the stored WorkloadSpread. The reservation is one transaction, so two Pods that are
+// created at the same time do not get the same slot, also on different replicas of this server. No subset and no
+// error means that no subset has a free slot or that the WorkloadSpread is gone.
 func (s *spreads) reserve(ctx context.Context, found *v1beta1.WorkloadSpread, request *spread.Request, matched spread.Matched) (
 	chosen *v1beta1.WorkloadSpreadSubset, _ spread.Matched, err error,
 ) {
@@ -212,8 +229,9 @@ func (s *spreads) reserve(ctx context.Context, found *v1beta1.WorkloadSpread, re
 	return chosen, matched, nil
 }
 
-// replicas returns the number of Pods that the target wants, if percentages depend on it. It is not known for a custom kind that this
-// server may not read. The controller has counted it then.
+// replicas returns the number of Pods that the target wants, if percentages depend on it. It returns nil if no subset
+// has a percentage, or for a custom kind that this server may not read; then the number of the controller's last
+// recount is used. A missing target wants 0 Pods.
 func (s *spreads) replicas(ctx context.Context, found *v1beta1.WorkloadSpread) (*int, error) {
 	percent := false
 	for i := range found.Spec.Subsets {
@@ -226,6 +244,7 @@ func (s *spreads) replicas(ctx context.Context, found *v1beta1.WorkloadSpread) (
 	if kinds.Of(spread.KindOf(found)) == nil {
 		return s.customReplicas(ctx, found)
 	}
+	// A missing target wants no Pods, so no percentage allows any.
 	workload, err := s.target(ctx, found)
 	if apierrors.IsNotFound(err) {
 		return new(int), nil
@@ -237,6 +256,8 @@ func (s *spreads) replicas(ctx context.Context, found *v1beta1.WorkloadSpread) (
 	return &total, nil
 }
 
+// customReplicas returns the number of Pods that a target of a custom kind wants. It returns nil without permission
+// to read the target.
 func (s *spreads) customReplicas(ctx context.Context, found *v1beta1.WorkloadSpread) (*int, error) {
 	ctx, cancel := context.WithTimeout(ctx, targetPatience)
 	defer cancel()
@@ -255,7 +276,8 @@ func (s *spreads) customReplicas(ctx context.Context, found *v1beta1.WorkloadSpr
 	}
 }
 
-// target reads the target from its server.
+// target reads the target from its server and not from a cache: the scale may have changed a moment before its
+// controller created this Pod.
 func (s *spreads) target(ctx context.Context, found *v1beta1.WorkloadSpread) (kinds.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, targetPatience)
 	defer cancel()
@@ -267,7 +289,9 @@ func (s *spreads) target(ctx context.Context, found *v1beta1.WorkloadSpread) (ki
 	return workload, nil
 }
 
-// position returns the place of a numbered Pod among those of its workload. Reserved numbers do not count.
+// position returns the place of a numbered Pod among those of its workload. Reserved numbers do not count. A Pod
+// whose name is not one that the workload gives is treated as the first one. If the workload is missing, its numbers
+// start at 0 without reservations.
 func (s *spreads) position(ctx context.Context, found *v1beta1.WorkloadSpread, pod *corev1.Pod) (int, error) {
 	number, numbered := ordinals.Of(found.Spec.TargetRef.Name, pod)
 	if !numbered {
@@ -277,6 +301,7 @@ func (s *spreads) position(ctx context.Context, found *v1beta1.WorkloadSpread, p
 	if err != nil && !apierrors.IsNotFound(err) {
 		return 0, err
 	}
+	// Both kinds of StatefulSets have a start, but only ours reserves numbers.
 	start, reserved := 0, []intstr.IntOrString(nil)
 	switch set := workload.(type) {
 	case *appsv1.StatefulSet:

@@ -22,6 +22,9 @@ type topology struct {
 	states cache.Indexer
 }
 
+// mutate applies the first PersistentPodState of the Pod's controller that has recorded a Pod of this name. Others
+// are not applied, because their records could contradict. A terminating PersistentPodState is skipped. The recorded
+// labels are the required ones as a node selector and the others as preferences.
 func (p *topology) mutate(_ context.Context, e *edit, _ admission.Attributes) error {
 	found, err := podtopology.OfController(p.states, e.pod)
 	if err != nil {
@@ -33,6 +36,7 @@ func (p *topology) mutate(_ context.Context, e *edit, _ admission.Attributes) er
 			continue
 		}
 		required, preferred := podtopology.Required(&state.Spec, &record), podtopology.Preferred(&state.Spec, &record)
+		// None of the keys has a recorded label.
 		if len(required)+len(preferred) == 0 {
 			return nil
 		}
@@ -50,7 +54,7 @@ func (p *topology) mutate(_ context.Context, e *edit, _ admission.Attributes) er
 	return nil
 }
 
-// prefers reports whether a Pod has a preference already.
+// prefers reports whether a Pod has a preference already, so that a second call does not add it again.
 func prefers(pod *corev1.Pod, term *corev1.PreferredSchedulingTerm) bool {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return false

@@ -20,7 +20,7 @@ const (
 // StandardOutput is the directory name that selects standard output.
 const StandardOutput = "-"
 
-// Entry is one refusal. The field names are those in the file.
+// Entry is one refusal. The field names are those in the file, so they must not change.
 type Entry struct {
 	Event     string
 	Kind      string
@@ -31,6 +31,7 @@ type Entry struct {
 }
 
 // Log writes entries. It is safe for concurrent use.
+// mutex guards out, so lines of concurrent requests do not mix.
 type Log struct {
 	mutex sync.Mutex
 	out   io.Writer
@@ -40,7 +41,7 @@ type Log struct {
 func New(out io.Writer) *Log { return &Log{out: out} }
 
 // Open returns a log that appends to directory/protection.log. If the file cannot be opened, it returns a log on
-// standard output, because refusals must not fail.
+// standard output, because refusals must not fail. The file stays open as long as the program runs.
 func Open(ctx context.Context, directory string) *Log {
 	if directory == StandardOutput {
 		return New(os.Stdout)
@@ -55,7 +56,7 @@ func Open(ctx context.Context, directory string) *Log {
 	return New(file)
 }
 
-// Write appends an entry.
+// Write appends an entry. A failed write is logged and not returned: the refusal stands without its record.
 func (l *Log) Write(ctx context.Context, entry Entry) {
 	line, err := json.Marshal(entry)
 	if err == nil {

@@ -16,10 +16,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// interfaces describes the types of the host cluster to plugins.
+// interfaces describes the types of the host cluster to plugins. It has no custom types; plugins get those as
+// unstructured objects.
 var interfaces = admission.NewObjectInterfacesFromScheme(scheme.Scheme)
 
-// attributesOf returns the attributes that a plugin in kube-apiserver would get.
+// attributesOf returns the attributes that a plugin in kube-apiserver would get. Its errors are those of a malformed
+// review, so the caller answers 400.
 func attributesOf(request *admissionv1.AdmissionRequest) (admission.Attributes, error) {
 	kind := schema.GroupVersionKind(request.Kind)
 	object, err := decode(request.Object.Raw, kind)
@@ -39,7 +41,8 @@ func attributesOf(request *admissionv1.AdmissionRequest) (admission.Attributes, 
 		options, ptr.Deref(request.DryRun, false), userOf(request.UserInfo)), nil
 }
 
-// decode returns a typed object, or an unstructured one if client-go has no type for the kind.
+// decode returns a typed object, or an unstructured one if client-go has no type for the kind. Fields that the typed
+// object does not know are lost, so plugins that change objects write patches (see Patcher).
 func decode(raw []byte, kind schema.GroupVersionKind) (runtime.Object, error) {
 	if len(raw) == 0 {
 		return nil, nil //nolint:nilnil // no object is what plugins see as nil
@@ -51,7 +54,8 @@ func decode(raw []byte, kind schema.GroupVersionKind) (runtime.Object, error) {
 	return object, err
 }
 
-// optionsOf returns the options of the operation. They are empty if the review has none.
+// optionsOf returns the options of the operation. They are empty if the review has none. Plugins read the
+// preconditions and the propagation policy of a deletion from them.
 func optionsOf(request *admissionv1.AdmissionRequest) (runtime.Object, error) {
 	var options runtime.Object
 	switch request.Operation {
@@ -72,6 +76,7 @@ func optionsOf(request *admissionv1.AdmissionRequest) (runtime.Object, error) {
 	return options, json.Unmarshal(request.Options.Raw, options)
 }
 
+// userOf returns the user who sent the original request. The review itself is sent by kube-apiserver.
 func userOf(info authenticationv1.UserInfo) user.Info {
 	extra := make(map[string][]string, len(info.Extra))
 	for key, values := range info.Extra {

@@ -32,9 +32,11 @@ var (
 	}, []string{"webhook"})
 )
 
+// registerMetrics is called by Storage. Only the first call has an effect.
 var registerMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(reviewsAnswered, reviewSeconds, reviewsInFlight) })
 
-// measure starts the measurement of a review, and returns the function that ends it.
+// measure starts the measurement of a review, and returns the function that ends it. The caller passes the error of
+// Create, from which the status code follows.
 func (r *reviewREST) measure() func(error) {
 	start := time.Now()
 	reviewsInFlight.WithLabelValues(r.route.Name).Inc()
@@ -45,7 +47,7 @@ func (r *reviewREST) measure() func(error) {
 	}
 }
 
-// codeOf returns the HTTP status code of an answer.
+// codeOf returns the HTTP status code of an answer. An error without a status becomes 500, as in the generic server.
 func codeOf(err error) int {
 	var status apierrors.APIStatus
 	switch {

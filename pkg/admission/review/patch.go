@@ -8,7 +8,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// Operation is one operation of a JSON patch.
+// Operation is one operation of a JSON patch, see RFC 6902. Value is nil for "remove". omitempty leaves out a nil
+// value only: an empty list or map in the interface stays in the patch.
 type Operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -22,7 +23,8 @@ type Patcher interface {
 	Patch(ctx context.Context, attributes admission.Attributes) ([]Operation, error)
 }
 
-// encode returns the JSON patch, or nil if there are no operations.
+// encode returns the JSON patch, or nil if there are no operations. The API requires that an answer without changes
+// has no patch.
 func encode(operations []Operation) ([]byte, error) {
 	if len(operations) == 0 {
 		return nil, nil

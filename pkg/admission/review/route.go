@@ -19,7 +19,7 @@ var GroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1"}
 // Kind is the kind of the request body. It belongs to kube-apiserver's group and not to this one.
 var Kind = admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
 
-// Route describes one kind of review.
+// Route describes one kind of review. Routes are a constant table of the caller and are not changed.
 type Route struct {
 	// Name is the resource name of the reviews and the end of the webhook path.
 	Name string
@@ -33,11 +33,13 @@ type Route struct {
 	Mutates bool
 }
 
-// covers returns true if the route reviews this request.
+// covers returns true if the route reviews this request. Anything else comes from a wrong webhook configuration, and
+// a plugin might misread it.
 func (r Route) covers(request *admissionv1.AdmissionRequest) bool {
 	return slices.Contains(r.Resources, resourceOf(request)) && slices.Contains(r.Operations, admission.Operation(request.Operation))
 }
 
+// resourceOf returns the reviewed resource in the form of Route.Resources, with the subresource after a slash.
 func resourceOf(request *admissionv1.AdmissionRequest) schema.GroupResource {
 	resource := schema.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}
 	if request.SubResource != "" {
@@ -46,7 +48,8 @@ func resourceOf(request *admissionv1.AdmissionRequest) schema.GroupResource {
 	return resource
 }
 
-// Plugins maps names to the plugins of the server's admission chain. It is a decorator of the chain, so building the chain fills it.
+// Plugins maps names to the plugins of the server's admission chain. It is a decorator of the chain, so building the
+// chain fills it. The reviews then use the same instances, with the same caches and remembered grants.
 type Plugins map[string]admission.Interface
 
 // Decorate implements admission.Decorator.

@@ -19,7 +19,8 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// Storage returns the REST storage of the routes, by resource name.
+// Storage returns the REST storage of the routes, by resource name. Call it after the admission chain is built,
+// because plugins is filled then. A route whose plugins are all disabled allows everything.
 func Storage(routes []Route, plugins Plugins) map[string]rest.Storage {
 	registerMetrics()
 	storage := map[string]rest.Storage{}
@@ -35,7 +36,7 @@ func Storage(routes []Route, plugins Plugins) map[string]rest.Storage {
 	return storage
 }
 
-// reviewREST serves the reviews of one route.
+// reviewREST serves the reviews of one route. It is stateless: a review is answered and not stored.
 type reviewREST struct {
 	route   Route
 	plugins []named
@@ -47,7 +48,8 @@ type named struct {
 	name string
 }
 
-// observe counts a call of the plugin as the admission chain would.
+// observe counts a call of the plugin as the admission chain would, so a plugin has the same metrics for reviews and
+// for requests of this server.
 func (n *named) observe(ctx context.Context, attributes admission.Attributes, step string, call func() error) error {
 	start := time.Now()
 	err := call()
@@ -77,7 +79,8 @@ func (r *reviewREST) GetSingularName() string { return r.route.Name }
 // GroupVersionKind implements rest.GroupVersionKindProvider.
 func (*reviewREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind { return Kind }
 
-// Create answers a review. If it returns an error, kube-apiserver treats the webhook call as failed.
+// Create answers a review. If it returns an error, kube-apiserver treats the webhook call as failed, and the failure
+// policy of the webhook decides. A refusal is no error of the call: it is an answer with allowed set to false.
 func (r *reviewREST) Create(
 	ctx context.Context, object runtime.Object, _ rest.ValidateObjectFunc, _ *metav1.CreateOptions,
 ) (_ runtime.Object, err error) {
@@ -100,6 +103,8 @@ func (r *reviewREST) Create(
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	response := &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true}
+	// Plugins add warnings through the context. They belong into the answer, because the caller of this request is
+	// kube-apiserver and not the user.
 	ctx = warning.WithWarningRecorder(ctx, (*warnings)(response))
 	judge := r.validate
 	if r.route.Mutates {
@@ -116,14 +121,15 @@ func (r *reviewREST) Create(
 	return &admissionv1.AdmissionReview{Response: response}, nil
 }
 
-// refuses returns true if a plugin refused the request. Other errors are internal: the webhook call fails, and its
-// failure policy decides.
+// refuses returns true if a plugin refused the request, which is a status below 500. Other errors are internal: the
+// webhook call fails, and its failure policy decides.
 func refuses(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError
 }
 
-// mutate answers with the operations of the plugins that patch. After an error, there is no patch.
+// mutate answers with the operations of the plugins that patch. After an error, there is no patch. Each plugin gets
+// the original object, so a route should have only one plugin that patches.
 func (r *reviewREST) mutate(ctx context.Context, attributes admission.Attributes, response *admissionv1.AdmissionResponse) error {
 	if attributes.GetObject() == nil {
 		return apierrors.NewBadRequest("request.object: must be set")
@@ -154,7 +160,8 @@ func (r *reviewREST) mutate(ctx context.Context, attributes admission.Attributes
 	return nil
 }
 
-// validate runs the plugins one after the other until one refuses.
+// validate runs the plugins one after the other until one refuses. The order matters: a plugin that records
+// something, such as the return of a slot, comes after those that can refuse.
 func (r *reviewREST) validate(ctx context.Context, attributes admission.Attributes) error {
 	for i := range r.plugins {
 		plugin := &r.plugins[i]

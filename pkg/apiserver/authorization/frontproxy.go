@@ -47,10 +47,12 @@ type trust struct {
 	names  []string
 }
 
+// equal compares the content, because the file or ConfigMap behind it can be reloaded without a change.
 func (t *trust) equal(other *trust) bool {
 	return bytes.Equal(t.bundle, other.bundle) && slices.Equal(t.names, other.names)
 }
 
+// newFrontProxy returns an authenticator with the same rules as the one of the generic server.
 func newFrontProxy(config *authenticatorfactory.RequestHeaderConfig, now clock.PassiveClock) *frontProxy {
 	p := &frontProxy{
 		headers: headerrequest.NewDynamic(
@@ -63,7 +65,8 @@ func newFrontProxy(config *authenticatorfactory.RequestHeaderConfig, now clock.P
 	return p
 }
 
-// AuthenticateRequest implements authenticator.Request.
+// AuthenticateRequest implements authenticator.Request. It returns false, without an error, for a request without a
+// client certificate. The caller then tries the other ways to authenticate.
 func (p *frontProxy) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
 	if req.TLS == nil || len(req.TLS.PeerCertificates) == 0 {
 		return nil, false, nil
@@ -75,6 +78,7 @@ func (p *frontProxy) AuthenticateRequest(req *http.Request) (*authenticator.Resp
 		if _, ok, err := p.verifier.AuthenticateRequest(req); err != nil || !ok {
 			return nil, false, err
 		}
+		// A result never outlives the certificate itself.
 		until := now.Add(verifiedFor)
 		if certificate.NotAfter.Before(until) {
 			until = certificate.NotAfter
@@ -84,12 +88,16 @@ func (p *frontProxy) AuthenticateRequest(req *http.Request) (*authenticator.Resp
 	return p.headers.AuthenticateRequest(req)
 }
 
+// knows reports whether the certificate was verified with the current authorities and names, and may still be
+// trusted. A nil map knows nothing.
 func (p *frontProxy) knows(certificate []byte, current *trust, now time.Time) bool {
 	p.lock.RLock()
 	defer p.lock.RUnlock()
 	return now.Before(p.until[string(certificate)]) && p.trusted.equal(current)
 }
 
+// remember keeps a result. If the authorities or names have changed, or if too many certificates are remembered, it
+// starts again with an empty map: each certificate is then verified once more.
 func (p *frontProxy) remember(certificate []byte, current *trust, until time.Time) {
 	p.lock.Lock()
 	defer p.lock.Unlock()

@@ -25,7 +25,9 @@ const (
 	byLabel
 )
 
-// nodeActions lists everything that node agents may do: the scope of each verb on each resource.
+// nodeActions lists everything that node agents may do: the scope of each verb on each resource. What is not in the
+// table is denied. The agents' role in the chart must grant these actions too, because this authorizer never allows
+// anything.
 var nodeActions = map[string]map[string]scope{
 	"nodeimages":                       {"get": byName, "list": byName, "watch": byName},
 	"nodeimages/status":                {"update": byName, "patch": byName},
@@ -46,12 +48,14 @@ func NewNodes(groups sets.Set[string], account string) authorizer.Authorizer {
 	return &nodes{groups: groups, account: account}
 }
 
+// nodes has the API groups to which its rules apply, and the user name of the node agents' service account.
 type nodes struct {
 	groups  sets.Set[string]
 	account string
 }
 
-// Authorize implements authorizer.Authorizer.
+// Authorize implements authorizer.Authorizer. Requests for other groups and for URLs that are no resources, such as
+// discovery, are not limited.
 func (n *nodes) Authorize(_ context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !attributes.IsResourceRequest() || !n.groups.Has(attributes.GetAPIGroup()) {
 		return authorizer.DecisionNoOpinion, "", nil
@@ -69,7 +73,8 @@ func (n *nodes) Authorize(_ context.Context, attributes authorizer.Attributes) (
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// refusal returns why a node agent may not do something, or an empty string if it may.
+// refusal returns why a node agent may not do something, or an empty string if it may. It depends on the attributes
+// only, so it costs no request. The messages name the selector that the agent must send.
 func refusal(attributes authorizer.Attributes, node string) string {
 	if node == "" {
 		return nodescope.NoNode
@@ -82,6 +87,7 @@ func refusal(attributes authorizer.Attributes, node string) string {
 	case bound == byName && !hasName(attributes, node):
 		return fmt.Sprintf("the agent of node %s can %s only %s with that name; use the name, or the field selector metadata.name=%s",
 			node, attributes.GetVerb(), resource, node)
+	// A write of a single ContainerRecreateRequest passes here, see byLabel.
 	case bound == byLabel && isCollection(attributes) && !hasLabel(attributes, node):
 		return fmt.Sprintf("the agent of node %s can %s only %s of that node; use the selector %s=%s",
 			node, attributes.GetVerb(), resource, nodescope.NodeLabel, node)
@@ -97,6 +103,7 @@ func path(attributes authorizer.Attributes) string {
 	return attributes.GetResource() + "/" + attributes.GetSubresource()
 }
 
+// isCollection returns true for the verbs that can return several objects.
 func isCollection(attributes authorizer.Attributes) bool {
 	return slices.Contains([]string{"list", "watch"}, attributes.GetVerb())
 }
@@ -113,6 +120,8 @@ func hasName(attributes authorizer.Attributes, node string) bool {
 	})
 }
 
+// hasLabel returns true if the label selector limits a request to the objects of the node. A selector that allows
+// more values is refused, also if the node is one of them.
 func hasLabel(attributes authorizer.Attributes, node string) bool {
 	requirements, err := attributes.GetLabelSelector()
 	return err == nil && slices.ContainsFunc(requirements, func(r labels.Requirement) bool {

@@ -22,12 +22,15 @@ type proxiedUser struct {
 	user.Info
 }
 
-// MarkProxied authenticates requests of the front proxy and marks their users. It passes all other requests to next.
+// MarkProxied authenticates requests of the front proxy and marks their users. It passes all other requests to next,
+// also those whose front proxy certificate is not valid: next decides what an invalid certificate means. Proxied
+// users are in the group system:authenticated, as in the generic server.
 func MarkProxied(config *authenticatorfactory.RequestHeaderConfig, next authenticator.Request) authenticator.Request {
 	proxied := group.NewAuthenticatedGroupAdder(newFrontProxy(config, clock.RealClock{}))
 	return mark(proxied, next)
 }
 
+// mark is MarkProxied with any authenticator for the front proxy, for tests.
 func mark(proxied, next authenticator.Request) authenticator.Request {
 	return authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
 		response, ok, err := proxied.AuthenticateRequest(req)
@@ -48,7 +51,8 @@ type proxied struct {
 	groups sets.Set[string]
 }
 
-// Authorize implements authorizer.Authorizer.
+// Authorize implements authorizer.Authorizer. It allows a request only if the attributes are exactly those of the
+// request that is being served.
 func (p *proxied) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	_, marked := attributes.GetUser().(*proxiedUser)
 	if !marked || !attributes.IsResourceRequest() || !p.groups.Has(attributes.GetAPIGroup()) {

@@ -17,7 +17,8 @@ type reviews struct {
 	group string
 }
 
-// Authorize implements authorizer.Authorizer.
+// Authorize implements authorizer.Authorizer. It decides finally for its group, so it must run before authorizers
+// that allow by roles.
 func (r *reviews) Authorize(_ context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !attributes.IsResourceRequest() || attributes.GetAPIGroup() != r.group {
 		return authorizer.DecisionNoOpinion, "", nil
@@ -28,7 +29,9 @@ func (r *reviews) Authorize(_ context.Context, attributes authorizer.Attributes)
 	return authorizer.DecisionDeny, "only kube-apiserver can ask for reviews", nil
 }
 
-// isKubeAPIServer returns true if the caller is kube-apiserver itself, through its own proxy.
+// isKubeAPIServer returns true if the caller is kube-apiserver itself, through its own proxy. The name alone is not
+// enough: a user who may impersonate users could take it. The mark is lost by impersonation, and the group needs a
+// second permission.
 func isKubeAPIServer(caller user.Info) bool {
 	proxied, ok := caller.(*proxiedUser)
 	return ok && proxied.GetName() == user.APIServerUser && slices.Contains(proxied.GetGroups(), user.SystemPrivilegedGroup)

@@ -19,7 +19,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// attempts limits the retries after conflicts, when several replicas write the Secret at once.
+// attempts limits the retries after conflicts, when several replicas write the Secret at once. Each retry reads what
+// the others wrote, and usually finds that nothing is left to do.
 const attempts = 10
 
 // Config configures a Manager.
@@ -32,14 +33,16 @@ type Config struct {
 	APIServices []string
 	// DNSNames are the names in the serving certificate.
 	DNSNames []string
-	Policy   Policy
-	Clock    clock.WithTicker
+	// Policy sets the lifetimes. Clock is replaced in tests.
+	Policy Policy
+	Clock  clock.WithTicker
 }
 
 // Manager keeps the Secret, the APIServices and the served certificate up to date.
 type Manager struct {
 	Config
 
+	// mu guards cert, key and listeners. Sync itself runs in one goroutine at a time.
 	mu        sync.Mutex
 	cert, key []byte
 	listeners []dynamiccertificates.Listener
@@ -59,24 +62,27 @@ func (m *Manager) apiServices() apiregistrationclient.APIServiceInterface {
 	return m.Aggregator.ApiregistrationV1().APIServices()
 }
 
-// Name implements dynamiccertificates.CertKeyContentProvider.
+// Name implements dynamiccertificates.CertKeyContentProvider. It appears in the logs of the server.
 func (m *Manager) Name() string { return "self-managed::" + m.SecretName }
 
-// CurrentCertKeyContent implements dynamiccertificates.CertKeyContentProvider.
+// CurrentCertKeyContent implements dynamiccertificates.CertKeyContentProvider. Both are nil before the first Sync.
 func (m *Manager) CurrentCertKeyContent() (cert, key []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.cert, m.key
 }
 
-// AddListener implements dynamiccertificates.Notifier.
+// AddListener implements dynamiccertificates.Notifier. A listener is called after each change of the served
+// certificate.
 func (m *Manager) AddListener(listener dynamiccertificates.Listener) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.listeners = append(m.listeners, listener)
 }
 
-// Sync updates the Secret, then publishes its bundle, and then serves its certificate.
+// Sync updates the Secret, then publishes its bundle, and then serves its certificate. The order matters:
+// kube-apiserver must know an authority before it sees a certificate of it. If a step fails, the later ones are not
+// done, and the next Sync repeats all of them. Nothing is written if everything is up to date.
 func (m *Manager) Sync(ctx context.Context) error {
 	current, err := m.syncSecret(ctx)
 	if err != nil {
@@ -91,6 +97,8 @@ func (m *Manager) Sync(ctx context.Context) error {
 	return nil
 }
 
+// syncSecret returns the content of the Secret after the changes that Policy requires. It repeats after a conflict
+// with another replica.
 func (m *Manager) syncSecret(ctx context.Context) (material, error) {
 	for range attempts {
 		current, err := m.trySecret(ctx)
@@ -116,6 +124,8 @@ func (m *Manager) trySecret(ctx context.Context) (material, error) {
 		return material{}, err
 	}
 	have := materialOf(secret)
+	// The decision is made on what was read, and the write fails if the Secret has changed since. So two replicas
+	// never both start a new authority.
 	want, err := m.Policy.next(have, m.DNSNames, m.Clock.Now())
 	if err != nil || want.equal(have) {
 		return have, err
@@ -132,7 +142,9 @@ func (m *Manager) trySecret(ctx context.Context) (material, error) {
 	return want, err
 }
 
-// publish writes the bundle to one APIService. It ignores an APIService that does not exist, or that belongs to kube-apiserver.
+// publish writes the bundle to one APIService. It ignores an APIService that does not exist, or that belongs to
+// kube-apiserver. It patches two fields only, so it does not overwrite what an administrator or the chart changes.
+// insecureSkipTLSVerify is removed, because the API does not allow it together with a bundle.
 func (m *Manager) publish(ctx context.Context, name string, bundle []byte) error {
 	service, err := m.apiServices().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -158,7 +170,8 @@ func (m *Manager) publish(ctx context.Context, name string, bundle []byte) error
 	return nil
 }
 
-// serve stores the certificate and notifies the server, which then reads it.
+// serve stores the certificate and notifies the server, which then reads it. Listeners are called without the lock,
+// because they may read the certificate at once.
 func (m *Manager) serve(ctx context.Context, current material) {
 	m.mu.Lock()
 	changed := string(m.cert) != string(current.cert)

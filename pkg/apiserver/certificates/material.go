@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// Keys of the Secret's data.
+// Keys of the Secret's data, besides those of the type kubernetes.io/tls.
 const (
 	caKey        = "ca.crt"
 	caPrivateKey = "ca.key"
@@ -29,15 +29,17 @@ const (
 // backdate is how long before its creation a certificate becomes valid, to allow for clock differences.
 const backdate = time.Hour
 
-// material is the content of the Secret, PEM-encoded.
+// material is the content of the Secret, PEM-encoded. It is passed by value and never changed in place.
 type material struct {
 	// bundle holds the certificate of the current authority first, then those of replaced authorities.
 	bundle []byte
 	// authorityKey is the private key of the current authority.
 	authorityKey []byte
-	cert, key    []byte
+	// cert and key are the serving certificate and its private key.
+	cert, key []byte
 }
 
+// materialOf reads a Secret. Missing keys are empty, which parseAuthority and parsePair report as errors.
 func materialOf(secret *corev1.Secret) material {
 	return material{
 		bundle: secret.Data[caKey], authorityKey: secret.Data[caPrivateKey],
@@ -45,6 +47,7 @@ func materialOf(secret *corev1.Secret) material {
 	}
 }
 
+// data returns the content in the form of a Secret.
 func (m material) data() map[string][]byte {
 	return map[string][]byte{
 		caKey: m.bundle, caPrivateKey: m.authorityKey,
@@ -63,7 +66,7 @@ type authority struct {
 	key  crypto.Signer
 }
 
-// issuedAt returns when the certificate was created.
+// issuedAt returns when the certificate was created. The Secret does not record it, so it follows from NotBefore.
 func issuedAt(cert *x509.Certificate) time.Time { return cert.NotBefore.Add(backdate) }
 
 // parseAuthority returns the current authority and all trusted certificates. The certificate of the current authority comes first.
@@ -95,6 +98,8 @@ func (m material) parsePair() (*x509.Certificate, error) {
 	return pair.Leaf, nil
 }
 
+// encodeCerts returns the certificates as PEM, in the given order. The first one in a bundle is the current
+// authority.
 func encodeCerts(certs []*x509.Certificate) []byte {
 	var out []byte
 	for _, cert := range certs {
@@ -103,7 +108,8 @@ func encodeCerts(certs []*x509.Certificate) []byte {
 	return out
 }
 
-// newAuthority creates a self-signed authority.
+// newAuthority creates a self-signed authority. Its name has the time, so old and new authorities in one bundle have
+// different subjects and a verifier finds the right one.
 func newAuthority(now time.Time, validity time.Duration) (*authority, []byte, error) {
 	return issue(nil, &x509.Certificate{
 		Subject:               pkix.Name{CommonName: fmt.Sprintf("kruise-apiserver-ca@%d", now.UnixNano())},
@@ -115,7 +121,7 @@ func newAuthority(now time.Time, validity time.Duration) (*authority, []byte, er
 	})
 }
 
-// newPair creates a serving certificate for the names.
+// newPair creates a serving certificate for the names. The first one is also the common name.
 func newPair(signer *authority, names []string, now time.Time, validity time.Duration) (cert, key []byte, err error) {
 	issued, key, err := issue(signer, &x509.Certificate{
 		Subject:               pkix.Name{CommonName: names[0]},
@@ -133,6 +139,8 @@ func newPair(signer *authority, names []string, now time.Time, validity time.Dur
 }
 
 // issue creates a certificate with a new key from the template. Without a signer, the certificate is self-signed.
+// Each certificate gets its own key, so a renewal also replaces the key. The serial number is random, because several
+// replicas issue without a common counter.
 func issue(signer *authority, template *x509.Certificate) (*authority, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

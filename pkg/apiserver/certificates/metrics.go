@@ -14,6 +14,7 @@ var expiry = metrics.NewGauge(&metrics.GaugeOpts{
 	StabilityLevel: metrics.ALPHA,
 })
 
+// registerMetrics is called by New. A server with certificates from files shows the gauge only if it has a Manager.
 var registerMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(expiry) })
 
 // showExpiry publishes when a certificate in PEM form expires.

@@ -18,7 +18,8 @@ type Policy struct {
 	Overlap time.Duration
 }
 
-// DefaultPolicy is the policy for production.
+// DefaultPolicy is the policy for production. The authority lives much longer than a serving certificate, because its
+// renewal changes the bundle of every APIService.
 var DefaultPolicy = Policy{
 	AuthorityValidity: 3 * 365 * 24 * time.Hour,
 	ServingValidity:   90 * 24 * time.Hour,
@@ -26,15 +27,21 @@ var DefaultPolicy = Policy{
 	Overlap:           24 * time.Hour,
 }
 
-// next returns the content that the Secret should have now. It replaces unreadable content.
+// next returns the content that the Secret should have now. It replaces unreadable content. It changes at most one
+// thing about the authority at each call: start a first one, add a new one, or drop old ones. The result equals have
+// if nothing is due.
 func (p Policy) next(have material, names []string, now time.Time) (material, error) {
 	want := have
 	signer, trusted, err := have.parseAuthority()
 	switch {
+	// There is no usable authority. The old ones are not kept: they are unreadable or have expired.
 	case err != nil || !now.Before(signer.cert.NotAfter):
 		signer, trusted, err = p.start(&want, nil, now)
+	// The new authority signs later, see pairIsDue. Until then the old certificate is served, and the bundle has
+	// both.
 	case due(signer.cert, now):
 		signer, trusted, err = p.start(&want, trusted, now)
+	// The old authorities are dropped only after all replicas have had time to serve a certificate of the new one.
 	case len(trusted) > 1 && now.After(issuedAt(signer.cert).Add(p.Overlap)) && signedBy(have, signer):
 		want.bundle = encodeCerts(trusted[:1])
 	}
@@ -50,7 +57,7 @@ func (p Policy) next(have material, names []string, now time.Time) (material, er
 	return want, nil
 }
 
-// start creates a new authority. It keeps the other unexpired authorities in the bundle.
+// start creates a new authority and puts it first in the bundle. It keeps the other unexpired authorities behind it.
 func (p Policy) start(want *material, others []*x509.Certificate, now time.Time) (*authority, []*x509.Certificate, error) {
 	signer, key, err := newAuthority(now, p.AuthorityValidity)
 	if err != nil {
@@ -66,7 +73,9 @@ func (p Policy) start(want *material, others []*x509.Certificate, now time.Time)
 	return signer, trusted, nil
 }
 
-// pairIsDue returns true if the signer should issue a serving certificate now.
+// pairIsDue returns true if the signer should issue a serving certificate now. An unusable certificate is replaced at
+// once: it is missing, expired, for other names, or signed by an authority outside the bundle. A usable one is
+// replaced when it is due or when a new authority has been published long enough.
 func (p Policy) pairIsDue(m material, signer *authority, trusted []*x509.Certificate, names []string, now time.Time) bool {
 	cert, err := m.parsePair()
 	usable := err == nil && now.Before(cert.NotAfter) && slices.Equal(cert.DNSNames, names) &&
@@ -83,6 +92,7 @@ func due(cert *x509.Certificate, now time.Time) bool {
 	return cert.NotAfter.Sub(now) < cert.NotAfter.Sub(issuedAt(cert))/3
 }
 
+// signedBy returns true if the authority signed the serving certificate in m.
 func signedBy(m material, signer *authority) bool {
 	cert, err := m.parsePair()
 	return err == nil && cert.CheckSignatureFrom(signer.cert) == nil

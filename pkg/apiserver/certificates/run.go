@@ -21,7 +21,8 @@ const (
 	retry = 5 * time.Second
 )
 
-// WaitForFirst repeats Sync until it succeeds. If ctx ends first, it returns the last error.
+// WaitForFirst repeats Sync until it succeeds. If ctx ends first, it returns the last error. The server calls it
+// before it listens, because it cannot serve without a certificate.
 func (m *Manager) WaitForFirst(ctx context.Context) error {
 	for {
 		err := m.Sync(ctx)
@@ -37,8 +38,11 @@ func (m *Manager) WaitForFirst(ctx context.Context) error {
 	}
 }
 
-// Run repeats Sync after each change of the Secret or an APIService, and at least every minute, until ctx ends.
+// Run repeats Sync after each change of the Secret or an APIService, and at least every minute, until ctx ends. After
+// a failure it waits for a shorter time. The watches only make it faster: a missed event delays a Sync by up to a
+// minute.
 func (m *Manager) Run(ctx context.Context) {
+	// One pending signal is enough, because Sync looks at everything.
 	changed := make(chan struct{}, 1)
 	m.watch(ctx, changed)
 	for {
@@ -56,8 +60,10 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// watch watches each object by name, because the server may not list others.
+// watch watches each object by name, because the role of the server does not let it list others. It returns at once;
+// the informers run until ctx ends.
 func (m *Manager) watch(ctx context.Context, changed chan<- struct{}) {
+	// A full channel has a signal already, and an informer must not wait.
 	notify := func(any) {
 		select {
 		case changed <- struct{}{}:
@@ -65,6 +71,7 @@ func (m *Manager) watch(ctx context.Context, changed chan<- struct{}) {
 		}
 	}
 	start := func(lister cache.ListerWatcher, object runtime.Object) {
+		// The objects are not read from the cache: Sync reads them live.
 		_, controller := cache.NewInformerWithOptions(cache.InformerOptions{
 			ListerWatcher: lister,
 			ObjectType:    object,
@@ -88,7 +95,8 @@ func (m *Manager) watch(ctx context.Context, changed chan<- struct{}) {
 	}
 }
 
-// named lists and watches one object.
+// named lists and watches one object. It adds the field selector, without which the authorizer refuses the request.
+// client is used to detect whether the server supports WatchList.
 func named(
 	name string, list func(context.Context, metav1.ListOptions) (runtime.Object, error),
 	watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error), client any,

@@ -12,12 +12,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
+// kube-apiserver publishes in this ConfigMap how it authenticates clients and its own proxy.
 const (
 	configMap = "extension-apiserver-authentication"
 	key       = "client-ca-file"
 )
 
-// FromCluster returns the client CA of the cluster, or nil if the cluster has none.
+// FromCluster returns the client CA of the cluster, or nil if the cluster has none. A ConfigMap without the key also
+// means none: the cluster does not use client certificates. The provider follows later changes of the ConfigMap.
 func FromCluster(ctx context.Context, client kubernetes.Interface) (dynamiccertificates.CAContentProvider, error) {
 	found, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, configMap, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -37,7 +39,7 @@ func FromCluster(ctx context.Context, client kubernetes.Interface) (dynamiccerti
 }
 
 // WaitFor returns a provider that makes the server wait until each of the parts has content. After patience, the
-// server starts with what it has, for example if the host cluster does not answer.
+// server starts with what it has, for example if the host cluster does not answer. all must combine the parts.
 func WaitFor(
 	all dynamiccertificates.CAContentProvider, patience time.Duration, parts ...dynamiccertificates.CAContentProvider,
 ) dynamiccertificates.CAContentProvider {
@@ -48,11 +50,13 @@ func WaitFor(
 	return waiting
 }
 
+// waiting listens to its parts, and counts on the generic server to call RunOnce before it listens.
 type waiting struct {
 	dynamiccertificates.CAContentProvider
 	patience time.Duration
 	parts    []dynamiccertificates.CAContentProvider
-	changed  chan struct{}
+	// changed has room for one signal, so Enqueue never blocks.
+	changed chan struct{}
 }
 
 var _ dynamiccertificates.ControllerRunner = &waiting{}
@@ -65,7 +69,8 @@ func (w *waiting) Enqueue() {
 	}
 }
 
-// RunOnce starts the parts and waits for them. The server calls it before it listens.
+// RunOnce starts the parts and waits for them. The server calls it before it listens. An error stops the start; a
+// timeout does not.
 func (w *waiting) RunOnce(ctx context.Context) error {
 	runner, ok := w.CAContentProvider.(dynamiccertificates.ControllerRunner)
 	if !ok {
@@ -74,6 +79,7 @@ func (w *waiting) RunOnce(ctx context.Context) error {
 	if err := runner.RunOnce(ctx); err != nil {
 		return err
 	}
+	// From now on, changes of the parts are followed for as long as the server runs.
 	go runner.Run(ctx, 1)
 	timeout := time.NewTimer(w.patience)
 	defer timeout.Stop()
@@ -93,6 +99,7 @@ func (w *waiting) RunOnce(ctx context.Context) error {
 // Run does nothing, because RunOnce has started the parts.
 func (*waiting) Run(context.Context, int) {}
 
+// complete returns true if every part has loaded at least one valid certificate.
 func (w *waiting) complete() bool {
 	for _, part := range w.parts {
 		if _, ok := part.VerifyOptions(); !ok {

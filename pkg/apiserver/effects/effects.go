@@ -20,13 +20,14 @@ import (
 // this server, so it is longer than that.
 const patience = 5 * time.Second
 
-// Effects implements rest.Effects.
+// Effects implements rest.Effects. All fields above lock are set once by New.
 type Effects struct {
 	kinds      map[string]kind
 	namespaces cache.Indexer
 	// skipped are the namespaces whose Pods are never sent to this server.
 	skipped []string
 
+	// lock guards changed, which is replaced at each change.
 	lock sync.Mutex
 	// changed is closed when one of the caches changes.
 	changed chan struct{}
@@ -51,6 +52,7 @@ func New(kruise externalversions.SharedInformerFactory, namespaces cache.SharedI
 	return e, nil
 }
 
+// notify wakes all waiting requests. Each one looks at the caches again by itself.
 func (e *Effects) notify() {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -65,7 +67,9 @@ func (e *Effects) next() <-chan struct{} {
 	return e.changed
 }
 
-// Await implements rest.Effects.
+// Await implements rest.Effects. It returns when the write has taken effect on new Pods, or after patience with a
+// warning to the client. It never fails: the write is stored already. The answer is delayed only for kinds that New
+// lists.
 func (e *Effects) Await(ctx context.Context, kind string, written metav1.Object, deleted bool) {
 	concerned, found := e.kinds[kind]
 	if !found {
@@ -74,6 +78,8 @@ func (e *Effects) Await(ctx context.Context, kind string, written metav1.Object,
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
+		// The channel is taken before the look at the caches. A change between the two closes it, so no change is
+		// missed.
 		changed := e.next()
 		missing := e.missing(&concerned, written, deleted)
 		if missing == "" {
@@ -88,7 +94,8 @@ func (e *Effects) Await(ctx context.Context, kind string, written metav1.Object,
 	}
 }
 
-// missing says what has not taken effect yet, or "".
+// missing says what has not taken effect yet, or "". An object that was replaced by another one of the same name is
+// not waited for, because the cache will never show it.
 func (e *Effects) missing(kind *kind, written metav1.Object, deleted bool) string {
 	item, _, _ := kind.informer.GetIndexer().Get(written) // The indexer cannot fail.
 	cached, found := item.(metav1.Object)
@@ -105,6 +112,8 @@ func (e *Effects) missing(kind *kind, written metav1.Object, deleted bool) strin
 	if !found || older(cached.GetResourceVersion(), written.GetResourceVersion()) {
 		return "the write has no effect on new Pods yet; wait some seconds before you create Pods"
 	}
+	// The cache shows the write. Now the label of the namespaces decides whether kube-apiserver asks about their Pods
+	// at all.
 	for _, namespace := range kind.concerns(cached, e.namespaces) {
 		if namespace.Labels[pub.PodCreationKey] == pub.PodCreationIgnored && namespace.DeletionTimestamp == nil &&
 			!slices.Contains(e.skipped, namespace.Name) {
@@ -115,7 +124,8 @@ func (e *Effects) missing(kind *kind, written metav1.Object, deleted bool) strin
 	return ""
 }
 
-// older reports whether the cache has an older version than the one that was written.
+// older reports whether the cache has an older version than the one that was written. Versions that cannot be
+// compared count as current.
 func older(cached, written string) bool {
 	order, err := resourceversion.CompareResourceVersion(cached, written)
 	return err == nil && order < 0

@@ -19,7 +19,8 @@ type kind struct {
 	concerns func(object any, namespaces cache.Indexer) []*corev1.Namespace
 }
 
-// kindsOf returns the kinds, by their resources.
+// kindsOf returns the kinds, by their resources. It requests their informers from the factory, so it must be called
+// before the factory starts.
 func kindsOf(kruise externalversions.SharedInformerFactory) map[string]kind {
 	return map[string]kind{
 		"sidecarsets": {
@@ -37,7 +38,8 @@ func kindsOf(kruise externalversions.SharedInformerFactory) map[string]kind {
 	}
 }
 
-// selected returns the namespaces that a SidecarSet selects.
+// selected returns the namespaces that a SidecarSet selects. It looks at all namespaces, which is acceptable because
+// SidecarSets are rarely written.
 func selected(object any, namespaces cache.Indexer) (found []*corev1.Namespace) {
 	set, ok := object.(*v1beta1.SidecarSet)
 	if !ok {
@@ -51,7 +53,7 @@ func selected(object any, namespaces cache.Indexer) (found []*corev1.Namespace) 
 	return found
 }
 
-// own returns the namespace of an object.
+// own returns the namespace of an object. It is empty if the cache does not have the namespace.
 func own(object any, namespaces cache.Indexer) []*corev1.Namespace {
 	namespaced, ok := object.(metav1.Object)
 	if !ok {

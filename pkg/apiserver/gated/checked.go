@@ -16,6 +16,8 @@ type checked struct {
 	gate Gate
 }
 
+// read calls the storage between two checks of the gate. The error of the closed gate replaces the answer, also a
+// successful one.
 func (c *checked) read(call func() error) error {
 	if err := c.gate.Check(); err != nil {
 		return err
@@ -27,6 +29,8 @@ func (c *checked) read(call func() error) error {
 	return err
 }
 
+// write is read for a call that can change the store. It tells the gate before the write, because a write can succeed
+// without an answer.
 func (c *checked) write(call func() error) error {
 	return c.read(func() error {
 		c.gate.Wrote()
@@ -34,7 +38,8 @@ func (c *checked) write(call func() error) error {
 	})
 }
 
-// Create implements storage.Interface.
+// Create implements storage.Interface. It is the only write that the gate refuses for lack of space: updates and
+// deletions must go on, so that space can become free.
 func (c *checked) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	return c.write(func() error {
 		if err := c.gate.Room(); err != nil {
@@ -44,7 +49,7 @@ func (c *checked) Create(ctx context.Context, key string, obj, out runtime.Objec
 	})
 }
 
-// Delete implements storage.Interface.
+// Delete implements storage.Interface. It is a write, but needs no room.
 func (c *checked) Delete(
 	ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc,
 	cachedExistingObject runtime.Object, opts storage.DeleteOptions,
@@ -54,7 +59,8 @@ func (c *checked) Delete(
 	})
 }
 
-// Watch implements storage.Interface.
+// Watch implements storage.Interface. The gate is checked only when the watch begins. If the gate closes later, the
+// process exits, which ends all watches.
 func (c *checked) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
 	var events watch.Interface
 	err := c.read(func() (err error) {

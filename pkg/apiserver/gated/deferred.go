@@ -16,12 +16,17 @@ import (
 
 // deferred is the storage of one kind. It refuses each call with 503 until it is open.
 type deferred struct {
+	// resource is for messages. open connects to the store and fills the watch cache; it is set once and called by
+	// openOnce only.
 	resource schema.GroupResource
 	gate     Gate
 	open     func() (storage.Interface, factory.DestroyFunc, error)
 
+	// opened is nil until the storage is open. Requests read it without a lock.
 	opened atomic.Pointer[storage.Interface]
 
+	// lock guards ended and release. ended is true after destroy. release closes the open storage; it is nil while
+	// there is none.
 	lock    sync.Mutex
 	ended   bool
 	release factory.DestroyFunc
@@ -31,7 +36,8 @@ var _ storage.Interface = &deferred{}
 
 var errStopped = errors.New("the server is shutting down")
 
-// openOnce opens the storage if it is not open.
+// openOnce opens the storage if it is not open. After an error it can be called again. Storages.Open calls it for one
+// storage at a time, so open never runs twice at once.
 func (d *deferred) openOnce() error {
 	if d.opened.Load() != nil {
 		return nil
@@ -40,6 +46,7 @@ func (d *deferred) openOnce() error {
 	if err != nil {
 		return err
 	}
+	// The server may have stopped while open was running. Then nobody else would close the storage.
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	if d.ended {
@@ -62,7 +69,8 @@ func (d *deferred) destroy() {
 	}
 }
 
-// get returns the storage, or an error if it is not open.
+// get returns the storage, or an error if it is not open. The error of the gate comes first, because it says why the
+// store is closed. It is never NotFound.
 func (d *deferred) get() (storage.Interface, error) {
 	if inner := d.opened.Load(); inner != nil {
 		return *inner, nil
@@ -73,7 +81,8 @@ func (d *deferred) get() (storage.Interface, error) {
 	return nil, apierrors.NewServiceUnavailable("the store of " + d.resource.String() + " is not open yet; try again in a few seconds")
 }
 
-// Versioner implements storage.Interface.
+// Versioner implements storage.Interface. It does not depend on the store, and the registry needs it before the
+// storage is open.
 func (d *deferred) Versioner() storage.Versioner { return storage.APIObjectVersioner{} }
 
 // Create implements storage.Interface.
@@ -181,7 +190,8 @@ func (d *deferred) EnableResourceSizeEstimation(keys storage.KeysFunc) error {
 	return inner.EnableResourceSizeEstimation(keys)
 }
 
-// CompactRevision implements storage.Interface.
+// CompactRevision implements storage.Interface. Zero means that nothing was compacted, which is also true before the
+// storage is open.
 func (d *deferred) CompactRevision() int64 {
 	inner, err := d.get()
 	if err != nil {

@@ -16,11 +16,12 @@ import (
 // until the store reaches the revision, so the client would miss all changes until then. After this error, clients list again.
 type reached struct {
 	storage.Interface
-	// highest is a revision that the store has reached.
+	// highest is a revision that the store has reached. It only grows, so a stale value costs one more read and is
+	// never wrong.
 	highest atomic.Uint64
 }
 
-// Watch implements storage.Interface.
+// Watch implements storage.Interface. It refuses with 410 Expired, on which reflectors list again.
 func (r *reached) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
 	if err := r.check(ctx, opts); err != nil {
 		return nil, err
@@ -39,6 +40,7 @@ func (r *reached) check(ctx context.Context, opts storage.ListOptions) error {
 	if err != nil {
 		return err
 	}
+	// Another watch can raise highest at the same time. The loop ends when it is at least current.
 	for known := r.highest.Load(); known < current && !r.highest.CompareAndSwap(known, current); known = r.highest.Load() {
 	}
 	if wanted > current {

@@ -15,11 +15,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Gate tells the storages whether the store may be used.
+// Gate tells the storages whether the store may be used. It is called for each request, so its methods must not
+// block. pkg/apiserver/guard implements it.
 type Gate interface {
 	// Check returns nil while the store may be used, else the error for clients.
 	Check() error
-	// Room returns nil while there is space for new objects, else the error for clients.
+	// Room returns nil while there is space for new objects, else the error for clients. It is asked for creations
+	// only.
 	Room() error
 	// Wrote is called before each write.
 	Wrote()
@@ -27,11 +29,13 @@ type Gate interface {
 	Explain(err error) error
 }
 
-// Storages holds the storages of all kinds. All are closed at first.
+// Storages holds the storages of all kinds. All are closed at first. The groups are installed, and so discovery
+// works, before the first of them opens.
 type Storages struct {
 	gate     Gate
 	uncached sets.Set[schema.GroupResource]
 
+	// lock guards all, and makes calls of Open wait for each other.
 	lock sync.Mutex
 	all  []*deferred
 }
@@ -41,7 +45,8 @@ func New(gate Gate, uncached ...schema.GroupResource) *Storages {
 	return &Storages{gate: gate, uncached: sets.New(uncached...)}
 }
 
-// Options returns REST options that create the storages of this set.
+// Options returns REST options that create the storages of this set. next provides everything else, such as the
+// connection to etcd and the storage versions.
 func (s *Storages) Options(next generic.RESTOptionsGetter) generic.RESTOptionsGetter {
 	return &options{next: next, storages: s}
 }
@@ -61,18 +66,21 @@ func (s *Storages) Open(ctx context.Context) error {
 	return nil
 }
 
+// add registers a storage that is still closed. It is called while the groups are installed.
 func (s *Storages) add(d *deferred) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.all = append(s.all, d)
 }
 
+// options replaces the decorator of the generic server, which connects at once.
 type options struct {
 	next     generic.RESTOptionsGetter
 	storages *Storages
 }
 
-// GetRESTOptions implements generic.RESTOptionsGetter.
+// GetRESTOptions implements generic.RESTOptionsGetter. The storages of one kind form layers, from the client to etcd:
+// reached, checked, deferred, the watch cache, checked, the raw storage.
 func (o *options) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
 	found, err := o.next.GetRESTOptions(resource, example)
 	if err != nil {

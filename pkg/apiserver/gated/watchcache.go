@@ -34,10 +34,11 @@ func watchCache(
 		return nil, nil, err
 	}
 	front := cacher.NewCacheDelegator(c, below)
+	// The delegator is stopped before the cache, as its requests use the cache.
 	return front, sync.OnceFunc(func() { front.Stop(); c.Stop() }), nil
 }
 
-// noCache passes every request to the store.
+// noCache passes every request to the store. It is for kinds whose objects must not stay in memory.
 func noCache(
 	below storage.Interface, _ *storagebackend.ConfigForResource, _ string, _ func(obj runtime.Object) (string, error),
 	_, _ func() runtime.Object, _ storage.AttrFunc, _ storage.IndexerFuncs, _ *cache.Indexers,

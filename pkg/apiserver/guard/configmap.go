@@ -32,19 +32,25 @@ const (
 const warningText = "Do not delete this ConfigMap. kruise-apiserver recognizes its store by it. Without it, a lost store is detected " +
 	"only while Pods of Kruise workloads exist."
 
-// clusterRecord is the cluster's copy of the record.
+// clusterRecord is the cluster's copy of the record. It is passed by value: the caller changes a copy and calls
+// write.
 type clusterRecord struct {
 	// Identity is empty if the cluster has no record of a store.
-	Identity   string
+	Identity string
+	// Generation is the highest generation that the cluster has seen. Lost is the message of lostKey, or empty.
 	Generation int64
 	Lost       string
 	// Confirmed is the token in the annotation of the operator.
 	Confirmed string
 
+	// name is the name of the ConfigMap. object is the ConfigMap as read, or nil if it does not exist; write needs it
+	// to detect conflicts.
 	name   string
 	object *corev1.ConfigMap
 }
 
+// readCluster reads the record live. A missing ConfigMap is an empty record and no error: the cluster then has no
+// record of a store.
 func readCluster(ctx context.Context, client typedcorev1.ConfigMapInterface, name string) (clusterRecord, error) {
 	object, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -73,7 +79,9 @@ func parse(object *corev1.ConfigMap) (clusterRecord, error) {
 	return record, nil
 }
 
-// write creates or updates the ConfigMap. It returns a conflict if another client has changed the ConfigMap since it was read.
+// write creates or updates the ConfigMap, and returns the record with the object as written. It writes nothing if
+// nothing changes. It returns a conflict if another client has changed the ConfigMap since it was read, and
+// AlreadyExists if another client has created it. state is informational.
 func (r clusterRecord) write(ctx context.Context, client typedcorev1.ConfigMapInterface, state string) (clusterRecord, error) {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: r.name, Labels: map[string]string{"app.kubernetes.io/part-of": "kruise"},
@@ -90,6 +98,8 @@ func (r clusterRecord) write(ctx context.Context, client typedcorev1.ConfigMapIn
 	if r.Lost != "" {
 		data[lostKey] = r.Lost
 	}
+	// The annotation is removed once it was used. An unused one stays, as the operator may have written it a moment
+	// ago.
 	if r.Confirmed == "" {
 		delete(object.Annotations, OpenAnnotation)
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// pageSize is how many objects one list request reads.
+// pageSize is how many objects one list request reads. Only metadata is read, so a page is small.
 const pageSize = 500
 
 // dependentKinds lists the kinds that the garbage collector would delete. ControllerRevisions come first, because
@@ -24,7 +24,8 @@ var dependentKinds = []struct {
 }
 
 // findDependent returns the name of an object whose owner is in one of the groups, or an empty string. It reads only
-// metadata, page by page.
+// metadata, page by page, and stops at the first one. In a cluster without Kruise objects it reads all pages of both
+// kinds, which happens once, at the first start.
 func findDependent(ctx context.Context, client metadata.Interface, groups sets.Set[string]) (string, error) {
 	for _, dependent := range dependentKinds {
 		options := metav1.ListOptions{Limit: pageSize}
@@ -47,7 +48,8 @@ func findDependent(ctx context.Context, client metadata.Interface, groups sets.S
 	return "", nil
 }
 
-// ownedBy returns true if an owner is in one of the groups. It ignores terminating objects.
+// ownedBy returns true if an owner is in one of the groups. It ignores terminating objects, because they do not show
+// that their owner should exist.
 func ownedBy(object metav1.Object, groups sets.Set[string]) bool {
 	if object.GetDeletionTimestamp() != nil {
 		return false

@@ -26,10 +26,12 @@ var _ Store = &Etcd{}
 // Key returns the key of the record.
 func (e *Etcd) Key() string { return path.Join("/", e.Prefix, recordName) }
 
-// Endpoint implements Store.
+// Endpoint implements Store. It is for messages only.
 func (e *Etcd) Endpoint() string { return strings.Join(e.Client.Endpoints(), ", ") }
 
-// Read implements Store.
+// Read implements Store. One request returns the record and the header, so the cluster ID and the revision belong to
+// the same answer. Get of etcd is linearizable by default: a member that lost contact to the others does not answer
+// from its old data.
 func (e *Etcd) Read(ctx context.Context) (Reading, error) {
 	response, err := e.Client.Get(ctx, e.Key())
 	if err != nil {
@@ -46,7 +48,7 @@ func (e *Etcd) Read(ctx context.Context) (Reading, error) {
 	return reading, nil
 }
 
-// Holds implements Store.
+// Holds implements Store. One key is enough, so it does not read values.
 func (e *Etcd) Holds(ctx context.Context) (bool, error) {
 	for _, group := range e.Groups {
 		prefix := path.Join("/", e.Prefix, group) + "/"
@@ -61,7 +63,8 @@ func (e *Etcd) Holds(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// Write implements Store.
+// Write implements Store. The comparison of ModRevision makes two servers that write at the same time notice each
+// other. A key that does not exist has the ModRevision zero.
 func (e *Etcd) Write(ctx context.Context, record Record, version int64) (Reading, error) {
 	value, err := json.Marshal(record)
 	if err != nil {

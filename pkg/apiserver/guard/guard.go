@@ -20,11 +20,12 @@ import (
 )
 
 const (
-	// probePeriod is how often the guard checks that the store is still the same.
+	// probePeriod is how often the guard checks that the store is still the same. It is also the pause between two
+	// attempts to open the store.
 	probePeriod = time.Second
 	// advancePeriod is how often the generation increases while there are writes. A rollback by less time may not be detected.
 	advancePeriod = 10 * time.Second
-	// callTimeout limits one request.
+	// callTimeout limits one step, which can be several requests.
 	callTimeout = 5 * time.Second
 	// dependentsPeriod is how often a closed guard searches the cluster for dependents again.
 	dependentsPeriod = time.Minute
@@ -49,16 +50,24 @@ type Config struct {
 	Open func(ctx context.Context) error
 }
 
-// Guard decides whether the store may be served.
+// Guard decides whether the store may be served. Its atomic fields are read by requests. Except for those and the
+// channels, only the goroutine of Run uses the fields.
 type Guard struct {
+	// config is set by Run.
 	config Config
-	state  atomic.Pointer[state]
-	wrote  atomic.Bool
-	full   atomic.Pointer[func() string]
-	known  atomic.Pointer[known]
+	// state is what requests and probes see.
+	state atomic.Pointer[state]
+	// wrote is true if a request wrote since the last increase of the generation.
+	wrote atomic.Bool
+	// full returns why there is no space for new objects; it is nil without an embedded etcd.
+	full atomic.Pointer[func() string]
+	// known is the last reading of the open store. It is nil before the store was accepted.
+	known atomic.Pointer[known]
+	// opened is closed when the store opens. The guard opens once: after a loss the process exits.
 	opened chan struct{}
 
-	// closing tells Run why the guard closed.
+	// closing tells Run why the guard closed. once makes sure that only the first reason counts, so the channel never
+	// blocks.
 	closing chan lost
 	once    sync.Once
 
@@ -73,6 +82,7 @@ type Guard struct {
 	reported string
 }
 
+// lost is why an open store was closed.
 type lost struct {
 	reason  Reason
 	message string
@@ -99,7 +109,9 @@ func (g *Guard) Run(ctx context.Context, config Config) error {
 	return g.watch(ctx)
 }
 
-// untilOpen checks the store until it is open.
+// untilOpen checks the store until it is open. Failures, such as an etcd that does not answer, are repeated without a
+// limit. It also ends if Verify finds another store while start fills the caches: the caches may then hold objects of
+// both.
 func (g *Guard) untilOpen(ctx context.Context) error {
 	for {
 		err := g.start(ctx)
@@ -118,7 +130,8 @@ func (g *Guard) untilOpen(ctx context.Context) error {
 	}
 }
 
-// closedError is the reason why start did not open the store.
+// closedError is the reason why start did not open the store. Other errors of start mean that the store could not be
+// checked.
 type closedError struct {
 	reason  Reason
 	message string
@@ -126,7 +139,7 @@ type closedError struct {
 
 func (e *closedError) Error() string { return e.message }
 
-// tell publishes why the store is not open.
+// tell publishes why the store is not open. It logs only a changed problem, because start is repeated every second.
 func (g *Guard) tell(ctx context.Context, err error) {
 	next := newState(starting, "", err.Error())
 	if closing, found := errors.AsType[*closedError](err); found {
@@ -141,7 +154,8 @@ func (g *Guard) tell(ctx context.Context, err error) {
 	showReason(next.reason)
 }
 
-// start checks the store once, and opens it if it is the right one.
+// start checks the store once, and opens it if it is the right one. The record is written before the storages open,
+// so a crash in between leaves a store that the next start accepts in the same way.
 func (g *Guard) start(ctx context.Context) error {
 	reading, v, err := g.examine(ctx)
 	if err != nil {
@@ -153,6 +167,7 @@ func (g *Guard) start(ctx context.Context) error {
 	if reading, err = g.accept(ctx, reading, v); err != nil {
 		return err
 	}
+	// From here on, Verify compares every new connection with this reading.
 	g.known.Store(&known{reading})
 	filling := newState(opening, "", "the caches are loading")
 	g.state.Store(filling)
@@ -169,7 +184,8 @@ func (g *Guard) start(ctx context.Context) error {
 }
 
 // examine reads both records and judges them. It reads the cluster's record first. Another replica may advance both
-// in the meantime, and the store's record must not look older.
+// in the meantime, and the store's record must not look older. The expensive searches for objects and dependents are
+// done only if their result decides.
 func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 	short, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -181,6 +197,7 @@ func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 	if err != nil {
 		return Reading{}, verdict{}, fmt.Errorf("etcd at %s does not answer: %w", g.config.Store.Endpoint(), err)
 	}
+	// The UID of kube-system stands for the cluster, because it never changes.
 	host, err := g.config.Kube.CoreV1().Namespaces().Get(short, metav1.NamespaceSystem, metav1.GetOptions{})
 	if err != nil {
 		return Reading{}, verdict{}, fmt.Errorf("read the cluster's UID: %w", err)
@@ -192,6 +209,7 @@ func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 			return Reading{}, verdict{}, err
 		}
 	}
+	// This can take minutes in a large cluster, so it has a time limit of its own.
 	if s.wantsDependents() {
 		if s.dependent, err = g.findDependent(ctx); err != nil {
 			return Reading{}, verdict{}, err
@@ -200,7 +218,8 @@ func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 	return reading, judge(s), nil
 }
 
-// findDependent searches the cluster for dependents. It reuses a result for up to a minute.
+// findDependent searches the cluster for dependents. It reuses a result for up to a minute, because start is repeated
+// every second. An empty result is not reused: the caller opens the store with it.
 func (g *Guard) findDependent(ctx context.Context) (string, error) {
 	if g.dependent != "" && time.Since(g.looked) < dependentsPeriod {
 		return g.dependent, nil
@@ -213,15 +232,21 @@ func (g *Guard) findDependent(ctx context.Context) (string, error) {
 	return g.dependent, err
 }
 
+// configMaps returns a client for the namespace of the installation.
 func (g *Guard) configMaps() typedcorev1.ConfigMapInterface {
 	return g.config.Kube.CoreV1().ConfigMaps(g.config.Namespace)
 }
 
-// accept writes the record of the verdict, first to the store and then to the cluster.
+// accept writes the record of the verdict, first to the store and then to the cluster. After a crash between the two,
+// the store is newer than the cluster expects, which judge accepts. The other order would make the store look rolled
+// back.
 func (g *Guard) accept(ctx context.Context, reading Reading, v verdict) (Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var err error
+	// A new store gets the UID of the ConfigMap as its identity. The ConfigMap is created first, so several replicas
+	// that start together agree on one identity: only one of them creates it, and the others get an error and start
+	// again.
 	if v.identity == "" {
 		if g.cluster, err = g.cluster.write(ctx, g.configMaps(), "new"); err != nil {
 			return Reading{}, err
@@ -234,6 +259,8 @@ func (g *Guard) accept(ctx context.Context, reading Reading, v verdict) (Reading
 			return Reading{}, err
 		}
 	}
+	// The annotation of the operator and the evidence of a loss are used up, so they are removed together with the
+	// write.
 	changed := g.cluster
 	changed.Identity, changed.Generation, changed.Lost, changed.Confirmed = v.identity, v.generation, "", ""
 	if g.cluster, err = changed.write(ctx, g.configMaps(), stateOpen); err != nil {
@@ -246,8 +273,9 @@ func (g *Guard) accept(ctx context.Context, reading Reading, v verdict) (Reading
 	return reading, nil
 }
 
-// stayClosed creates a record if the store has none, so that the operator can refer to the store. It returns an error
-// with the command that opens the store.
+// stayClosed creates a record if the store has none, so that the operator can refer to the store by a token. It
+// returns an error with the command that opens the store. The record is a candidate, which does not count as a record
+// of the store.
 func (g *Guard) stayClosed(ctx context.Context, reading Reading, v verdict) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -265,7 +293,8 @@ func (g *Guard) stayClosed(ctx context.Context, reading Reading, v verdict) erro
 	return closing
 }
 
-// remedy returns the message that tells the operator what to do.
+// remedy returns the message that tells the operator what to do. The command contains the token of this very store,
+// so it cannot open another one.
 func (g *Guard) remedy(record *Record, reason Reason) string {
 	switch {
 	case g.config.AwaitsTakeover && reason == Empty:

@@ -5,17 +5,23 @@ import "fmt"
 // Reason is why the store is closed. It is also a metric label.
 type Reason string
 
-// Reasons.
+// Reasons. Runbooks and alerts use these names.
 const (
-	Wiped      Reason = "Wiped"
-	Replaced   Reason = "Replaced"
+	// Wiped means that the store has no record, but the cluster has one.
+	Wiped Reason = "Wiped"
+	// Replaced means that the store has another identity than the cluster expects, or belongs to another cluster.
+	Replaced Reason = "Replaced"
+	// RolledBack means that the store is older than the cluster expects.
 	RolledBack Reason = "RolledBack"
-	Empty      Reason = "Empty"
+	// Empty means that the cluster has no record of a store, and that the store has no objects but should have some.
+	Empty Reason = "Empty"
+	// Incomplete means that an import writes the store.
 	Incomplete Reason = "Incomplete"
 )
 
-// seen is the input of judge.
+// seen is the input of judge. It is complete before judge is called, so judge reads nothing.
 type seen struct {
+	// cluster is the cluster's copy of the record. store is the record in the store, or nil.
 	cluster clusterRecord
 	store   *Record
 	// host is the UID of this cluster.
@@ -40,7 +46,8 @@ type verdict struct {
 	note string
 }
 
-// marked returns the record of the store, or nil if that is missing or only a candidate.
+// marked returns the record of the store, or nil if that is missing or only a candidate. A candidate was written by a
+// closed guard, and says nothing about what the store held before.
 func (s *seen) marked() *Record {
 	if s.store == nil || s.store.Candidate {
 		return nil
@@ -56,6 +63,7 @@ func (s *seen) identity() string {
 	return s.store.Identity
 }
 
+// confirmed returns true if the operator has named exactly this store at this generation.
 func (s *seen) confirmed() bool { return s.store != nil && s.cluster.Confirmed == s.store.Token() }
 
 // wantsObjects returns true if the objects in the store decide between an adoption and a loss.
@@ -65,12 +73,15 @@ func (s *seen) wantsObjects() bool { return s.cluster.Identity == "" && !s.confi
 func (s *seen) wantsDependents() bool { return s.wantsObjects() && !s.holds && !s.awaits }
 
 // judge compares the two records. The cluster's record was read first. So the store's record can only be older if the
-// store lost writes.
+// store lost writes. The order of the cases matters: an incomplete import cannot be confirmed, and a confirmation
+// comes before every other reason to stay closed.
 func judge(s *seen) verdict {
 	switch {
 	case s.store != nil && s.store.Incomplete:
 		return verdict{closed: Incomplete, message: "the import of objects into the store is not complete"}
 	case s.confirmed():
+		// The generation is above both, so no earlier copy of the store, and no store that another replica serves, is
+		// accepted after this.
 		return verdict{
 			identity: s.store.Identity, generation: max(s.store.Generation, s.cluster.Generation) + 1,
 			note: "Opened the store because of the operator's annotation",
@@ -84,7 +95,8 @@ func judge(s *seen) verdict {
 	}
 }
 
-// judgeExpected judges the store if the cluster has a record.
+// judgeExpected judges the store if the cluster has a record. A store with a higher generation is accepted: the
+// process ended after it wrote the store and before it wrote the cluster.
 func (s *seen) judgeExpected() verdict {
 	store := s.marked()
 	switch {
@@ -108,6 +120,8 @@ func (s *seen) judgeExpected() verdict {
 }
 
 // judgeUnexpected judges the store if the cluster has no record. The objects in the store and in the cluster decide.
+// A store with objects is adopted, because serving it loses nothing. An empty store is a first start only if nothing
+// in the cluster depends on it.
 func (s *seen) judgeUnexpected() verdict {
 	store := s.marked()
 	switch {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
+// The series of all reasons exist from the start, so an alert can compare with zero.
 var (
 	closedMetric = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name: "kruise_store_closed", StabilityLevel: metrics.ALPHA,
@@ -18,12 +19,13 @@ var (
 	})
 )
 
+// registerMetrics is called by New. Only the first call has an effect.
 var registerMetrics = sync.OnceFunc(func() {
 	legacyregistry.MustRegister(closedMetric, generationMetric)
 	showReason("")
 })
 
-// showReason sets the gauge of one reason and clears the others.
+// showReason sets the gauge of one reason and clears the others. An empty reason clears all.
 func showReason(reason Reason) {
 	for _, known := range []Reason{Wiped, Replaced, RolledBack, Empty, Incomplete} {
 		value := 0.0
@@ -34,4 +36,5 @@ func showReason(reason Reason) {
 	}
 }
 
+// showGeneration publishes the generation of the open store.
 func showGeneration(generation int64) { generationMetric.Set(float64(generation)) }

@@ -11,10 +11,13 @@ import (
 // RestoredGeneration is the generation of a store that was restored from a snapshot, until it is opened. All others are higher.
 const RestoredGeneration = 0
 
-// Record is what the store holds about itself.
+// Record is what the store holds about itself, as JSON at one key. Earlier and later releases read it, so fields are
+// only added.
 type Record struct {
-	Identity   string `json:"identity"`
-	Generation int64  `json:"generation"`
+	// Identity names the store for its whole life. It also survives a copy and a restoration.
+	Identity string `json:"identity"`
+	// Generation grows while there are writes. The one of two copies with the higher generation is the newer one.
+	Generation int64 `json:"generation"`
 	// Cluster is the UID of the cluster that the objects belong to, which is the UID of its namespace kube-system.
 	Cluster string `json:"cluster,omitempty"`
 	// Candidate is true if the record only names a closed store, so that an operator can refer to it.
@@ -42,7 +45,7 @@ func (r *Record) Restored() Record {
 	return restored
 }
 
-// Reading is the result of reading the record.
+// Reading is the result of reading the record. All its fields come from one answer of etcd.
 type Reading struct {
 	// Record is nil if the store has none.
 	Record *Record
@@ -53,7 +56,8 @@ type Reading struct {
 	Revision int64
 }
 
-// Store reads and writes the record.
+// Store reads and writes the record. Errors other than ErrChanged mean that the store did not answer, and leave open
+// whether a write was done.
 type Store interface {
 	// Read returns the record with a linearizable read.
 	Read(ctx context.Context) (Reading, error)

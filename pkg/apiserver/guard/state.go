@@ -19,6 +19,8 @@ const (
 	starting phase = iota
 	// opening means that the store is the right one and the caches are being filled.
 	opening
+	// open means that objects are served. closed means that an operator must decide, or that the process is about to
+	// exit.
 	open
 	closed
 )
@@ -33,6 +35,8 @@ type state struct {
 	refusal error
 }
 
+// newState computes the refusal once, so that Check costs one atomic read. In the phase opening, the store can be
+// used: the storages need it to fill the caches, and those that are not filled yet refuse by themselves.
 func newState(phase phase, reason Reason, trouble string) *state {
 	s := &state{phase: phase, reason: reason, trouble: trouble}
 	switch phase {
@@ -45,10 +49,12 @@ func newState(phase phase, reason Reason, trouble string) *state {
 	return s
 }
 
-// Check returns nil while the store may be used, else the error for clients.
+// Check returns nil while the store may be used, else the error for clients. It is called at least twice for each
+// request.
 func (g *Guard) Check() error { return g.state.Load().refusal }
 
-// Ready returns nil while objects are served, else the problem.
+// Ready returns nil while objects are served, else the problem. An open store that does not answer at the moment is
+// not ready, but Check lets its requests through: they fail by themselves, and need not fail once etcd answers again.
 func (g *Guard) Ready() error {
 	switch s := g.state.Load(); {
 	case s.phase == closed:
@@ -64,10 +70,12 @@ func (g *Guard) Ready() error {
 // Opened returns a channel that is closed once objects are served.
 func (g *Guard) Opened() <-chan struct{} { return g.opened }
 
-// Wrote is called before each write, so that the generation increases.
+// Wrote is called before each write, so that the generation increases. A write that fails increases it too, which
+// does no harm.
 func (g *Guard) Wrote() { g.wrote.Store(true) }
 
-// LimitBy refuses new objects while problem returns a non-empty text.
+// LimitBy refuses new objects while problem returns a non-empty text. It is called once, before the server runs.
+// problem is called for each creation, so it must not block.
 func (g *Guard) LimitBy(problem func() string) { g.full.Store(&problem) }
 
 // Room returns nil while new objects may be created, else the error for clients.
@@ -82,10 +90,11 @@ func (g *Guard) Room() error {
 	return nil
 }
 
-// codeFull is the HTTP status of a write that the store has no space for.
+// codeFull is the HTTP status of a write that the store has no space for. It is 507 and not 429 or 503, because a
+// retry without a change does not help.
 const codeFull = http.StatusInsufficientStorage
 
-// Explain translates the out-of-space error of etcd. It returns other errors unchanged.
+// Explain translates the out-of-space error of etcd. It returns other errors unchanged, also nil.
 func (g *Guard) Explain(err error) error {
 	if !errors.Is(err, rpctypes.ErrNoSpace) {
 		return err
@@ -104,6 +113,7 @@ func full(problem string) error {
 
 // Verify reads the record over a new connection. If it belongs to another store, Verify closes the guard and returns
 // an error. It must be called before the connection is used, because even one answer of a wrong store does harm.
+// Before the store was accepted, there is nothing to compare with, and no storage uses a connection.
 func (g *Guard) Verify(ctx context.Context, read func(context.Context) (Reading, error)) error {
 	known := g.known.Load()
 	if known == nil {
@@ -120,10 +130,12 @@ func (g *Guard) Verify(ctx context.Context, read func(context.Context) (Reading,
 	return nil
 }
 
-// known is the last reading of the record.
+// known is the last reading of the record. It is immutable.
 type known struct{ Reading }
 
-// contradicts returns why a later reading cannot come from the same store. The reason is empty if it can.
+// contradicts returns why a later reading cannot come from the same store. The reason is empty if it can. "Later" is
+// the order of the requests, so a revision of etcd that is lower shows that etcd lost writes, even if the record is
+// unchanged.
 func (k *known) contradicts(later *Reading) (Reason, string) {
 	switch {
 	case later.Record == nil || later.Record.Candidate:

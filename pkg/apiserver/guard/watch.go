@@ -12,7 +12,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// watch checks every second that the store is still the same, and increases the generation while there are writes.
+// watch checks every second that the store is still the same, and increases the generation while there are writes. It
+// ends with ErrClosed after shut.
 func (g *Guard) watch(ctx context.Context) error {
 	advanced := time.Now()
 	for {
@@ -34,10 +35,12 @@ func (g *Guard) watch(ctx context.Context) error {
 	}
 }
 
-// probe reads the record once. It returns true if the store is the right one.
+// probe reads the record once. It returns true if the store is the right one. If etcd does not answer, the guard
+// stays open: no answer does no harm, only a wrong one does.
 func (g *Guard) probe(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	// The reading before this one was complete before this request starts, so the comparison is in order.
 	before := g.known.Load()
 	reading, err := g.config.Store.Read(ctx)
 	if err != nil {
@@ -53,7 +56,8 @@ func (g *Guard) probe(ctx context.Context) bool {
 	return true
 }
 
-// away publishes that the open store does not answer. An empty trouble means that it answers again.
+// away publishes that the open store does not answer. An empty trouble means that it answers again. It does not
+// change a state other than open: the guard may have closed at the same time.
 func (g *Guard) away(ctx context.Context, trouble string) {
 	before := g.state.Load()
 	if before.phase != open || before.trouble == trouble || !g.state.CompareAndSwap(before, newState(open, "", trouble)) {
@@ -67,7 +71,8 @@ func (g *Guard) away(ctx context.Context, trouble string) {
 	}
 }
 
-// shut closes the guard. It changes the state first, so that no later answer of the store reaches a client.
+// shut closes the guard. It changes the state first, so that no later answer of the store reaches a client. Any
+// goroutine may call it; only the first call counts.
 func (g *Guard) shut(reason Reason, message string, unseen bool) {
 	g.once.Do(func() {
 		g.state.Store(newState(closed, reason, message))
@@ -76,7 +81,9 @@ func (g *Guard) shut(reason Reason, message string, unseen bool) {
 	})
 }
 
-// report records why the guard closed, before the process exits.
+// report records why the guard closed, before the process exits. ctx may have ended already. The message in the
+// ConfigMap is for the operator, except for a loss that a later start cannot detect: that is kept as evidence, and
+// judge refuses the store until an operator confirms it.
 func (g *Guard) report(ctx context.Context, l lost) {
 	logger := klog.FromContext(ctx)
 	logger.Error(nil, "The store is closed", "reason", l.reason, "problem", l.message)
@@ -98,11 +105,13 @@ func (g *Guard) report(ctx context.Context, l lost) {
 	g.event(ctx, corev1.EventTypeWarning, "StoreClosed", l.message)
 }
 
-// advance increases the generation by one, first in the store and then in the cluster. A failed step is repeated the next time.
+// advance increases the generation by one, first in the store and then in the cluster. A failed step is repeated the
+// next time. Without writes, the generation stays as it is.
 func (g *Guard) advance(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	logger, now := klog.FromContext(ctx), g.known.Load()
+	// wrote is cleared before the write. A request that writes during it sets it again, and the next round counts it.
 	if g.wrote.Swap(false) {
 		next := *now.Record
 		next.Generation++
@@ -125,7 +134,9 @@ func (g *Guard) advance(ctx context.Context) {
 	}
 }
 
-// publish copies the record to the cluster, unless the cluster already has this generation or a later one.
+// publish copies the record to the cluster, unless the cluster already has this generation or a later one. It reads
+// the ConfigMap only if the last known copy is older. If the cluster has the record of another store by now, this
+// server serves the wrong one, and closes.
 func (g *Guard) publish(ctx context.Context, record *Record) error {
 	if g.cluster.object != nil && g.cluster.Identity == record.Identity && g.cluster.Generation >= record.Generation {
 		return nil
@@ -139,6 +150,7 @@ func (g *Guard) publish(ctx context.Context, record *Record) error {
 			cluster.Identity, record.Identity), false)
 		return nil
 	}
+	// Another replica may have written a later generation; it must not become lower.
 	if cluster.Identity == "" || cluster.Generation < record.Generation {
 		cluster.Identity, cluster.Generation = record.Identity, record.Generation
 		if cluster, err = cluster.write(ctx, g.configMaps(), stateOpen); err != nil {
@@ -149,7 +161,8 @@ func (g *Guard) publish(ctx context.Context, record *Record) error {
 	return nil
 }
 
-// event writes an event about the ConfigMap.
+// event writes an event about the ConfigMap. It writes directly and not by a recorder, because the process may exit
+// right after it. A failure is logged only.
 func (g *Guard) event(ctx context.Context, kind, reason, message string) {
 	now := metav1.Now()
 	_, err := g.config.Kube.CoreV1().Events(g.config.Namespace).Create(ctx, &corev1.Event{

@@ -21,13 +21,14 @@ type Change struct {
 // Lost returns true if a value is no longer there. The others are defaults, and other forms of a value.
 func (c Change) Lost() bool { return c.After == "" }
 
-// longest is the length to which values are shortened.
+// longest is the length to which values are shortened, in bytes.
 const longest = 80
 
 // ignored are the fields that each store sets itself.
 var ignored = []string{"metadata.resourceVersion", "metadata.selfLink"}
 
-// compare returns the fields that differ, in the order of their paths. A field without a value equals a missing one.
+// compare returns the fields that differ, in the order of their paths. A field without a value equals a missing one,
+// because servers leave out empty fields in different ways. The inputs are decoded JSON.
 func compare(before, after map[string]any) []Change {
 	c := &comparison{}
 	c.maps("", before, after)
@@ -35,8 +36,10 @@ func compare(before, after map[string]any) []Change {
 	return c.changes
 }
 
+// comparison collects the changes of one object.
 type comparison struct{ changes []Change }
 
+// maps compares two objects key by key. A key that only one of them has is compared with nil.
 func (c *comparison) maps(path string, before, after map[string]any) {
 	for key, value := range before {
 		c.values(join(path, key), value, after[key])
@@ -48,6 +51,8 @@ func (c *comparison) maps(path string, before, after map[string]any) {
 	}
 }
 
+// values compares two values at a path. Lists of different length are one change as a whole, because their elements
+// cannot be assigned to each other.
 func (c *comparison) values(path string, before, after any) {
 	if slices.Contains(ignored, path) || reflect.DeepEqual(before, after) || empty(before) && empty(after) {
 		return
@@ -66,13 +71,15 @@ func (c *comparison) values(path string, before, after any) {
 			return
 		}
 	}
+	// Quantities are read in their shortest form, which is no change.
 	if sameQuantity(before, after) {
 		return
 	}
 	c.changes = append(c.changes, Change{Path: path, Before: short(before), After: short(after)})
 }
 
-// sameQuantity returns true for two forms of a quantity, such as 1000m and 1. Every API server shows the shortest form.
+// sameQuantity returns true for two forms of a quantity, such as 1000m and 1. Every API server shows the shortest
+// form. before may be a number, as JSON allows for a quantity.
 func sameQuantity(before, after any) bool {
 	a, isText := after.(string)
 	if !isText || before == nil {
@@ -86,7 +93,8 @@ func sameQuantity(before, after any) bool {
 	return err == nil && one.Cmp(other) == 0 && one.String() == other.String()
 }
 
-// empty returns true for what a field without a value looks like.
+// empty returns true for what a field without a value looks like: nil, zero, false, an empty text or list, and a map
+// of such values.
 func empty(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -112,6 +120,7 @@ func empty(value any) bool {
 	return false
 }
 
+// short returns a value as text for a report. A missing value is empty, so an empty text is shown as quotes.
 func short(value any) string {
 	if value == nil {
 		return ""
@@ -126,6 +135,7 @@ func short(value any) string {
 	return text
 }
 
+// join appends a key to a path. A key that contains separators, such as that of a label, is put into brackets.
 func join(path, key string) string {
 	if strings.ContainsAny(key, "./[") {
 		return path + "[" + key + "]"

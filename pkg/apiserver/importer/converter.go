@@ -34,13 +34,16 @@ type Object struct {
 
 // Converter converts objects of all kinds. It keeps nothing between objects, so it may be used concurrently.
 type Converter struct {
-	scheme   *runtime.Scheme
-	strict   runtime.Decoder
+	// scheme and strict know all versions of all kinds. strict reports unknown fields, but still returns the object.
+	scheme *runtime.Scheme
+	strict runtime.Decoder
+	// kinds are by their group and kind. maxBytes is the maximum encoded size of an object. Nothing changes after
+	// NewConverter.
 	kinds    map[schema.GroupKind]kind
 	maxBytes int
 }
 
-// kind is a registered kind with the codec of its store.
+// kind is a registered kind with the codec of its store. hub is the kind of its hub form.
 type kind struct {
 	rest.AnyKind
 	codec    runtime.Codec
@@ -48,7 +51,9 @@ type kind struct {
 	hub      schema.GroupVersionKind
 }
 
-// NewConverter returns a converter to what the factory stores. maxBytes is the maximum encoded size of an object.
+// NewConverter returns a converter to what the factory stores. maxBytes is the maximum encoded size of an object. The
+// factory must be that of the server that will open the store, so that the import writes the same version and
+// encoding.
 func NewConverter(scheme *runtime.Scheme, factory serverstorage.StorageFactory, kinds []rest.AnyKind, maxBytes int) (*Converter, error) {
 	c := &Converter{
 		scheme: scheme, maxBytes: maxBytes, kinds: map[schema.GroupKind]kind{},
@@ -68,7 +73,8 @@ func NewConverter(scheme *runtime.Scheme, factory serverstorage.StorageFactory, 
 	return c, nil
 }
 
-// Convert converts an object in JSON. It returns a *Refusal if the store cannot take the object.
+// Convert converts an object in JSON. It returns a *Refusal if the store cannot take the object, which is a mistake
+// in the object. Other errors mean that the input is no object or that a conversion failed.
 func (c *Converter) Convert(ctx context.Context, data []byte) (Object, error) {
 	content := map[string]any{}
 	if err := utiljson.Unmarshal(data, &content); err != nil {
@@ -82,6 +88,7 @@ func (c *Converter) Convert(ctx context.Context, data []byte) (Object, error) {
 	if problems := identity(name, kind.Describe().ClusterScoped, content); len(problems) > 0 {
 		return Object{}, &Refusal{Name: name, Problems: problems}
 	}
+	// An object that cannot be decoded is a mistake in the object and not a failure of the import.
 	hub, err := c.decode(data, kind)
 	if err != nil {
 		return Object{}, &Refusal{Name: name, Problems: field.ErrorList{field.Invalid(field.NewPath(""), field.OmitValueType{}, err.Error())}}
@@ -89,6 +96,7 @@ func (c *Converter) Convert(ctx context.Context, data []byte) (Object, error) {
 	if problems := c.validate(ctx, kind, version, hub); len(problems) > 0 {
 		return Object{}, &Refusal{Name: name, Problems: problems}
 	}
+	// The revision is that of the other store. This store gives each object a new one when it is read.
 	hub.SetResourceVersion("")
 	hub.SetSelfLink("")
 	value, err := runtime.Encode(kind.codec, hub)
@@ -98,6 +106,7 @@ func (c *Converter) Convert(ctx context.Context, data []byte) (Object, error) {
 	if len(value) > c.maxBytes {
 		return Object{}, &Refusal{Name: name, Problems: field.ErrorList{field.TooLong(field.NewPath(""), "", c.maxBytes)}}
 	}
+	// The comparison uses what was encoded, so it also shows what the stored version cannot keep.
 	changes, err := c.changes(kind, version, value, content)
 	if err != nil {
 		return Object{}, fmt.Errorf("read %s again: %w", name, err)
@@ -108,7 +117,7 @@ func (c *Converter) Convert(ctx context.Context, data []byte) (Object, error) {
 	}, nil
 }
 
-// kindOf returns the kind of an object and the version in which it was read.
+// kindOf returns the kind of an object and the version in which it was read. The problem names the supported values.
 func (c *Converter) kindOf(gvk schema.GroupVersionKind) (kind, schema.GroupVersion, *field.Error) {
 	known, found := c.kinds[gvk.GroupKind()]
 	if !found {
@@ -125,6 +134,7 @@ func (c *Converter) kindOf(gvk schema.GroupVersionKind) (kind, schema.GroupVersi
 	return known, gvk.GroupVersion(), nil
 }
 
+// kindNames returns the names of all kinds, sorted, for messages.
 func (c *Converter) kindNames() []string {
 	var names []string
 	for kind := range c.kinds {
@@ -134,7 +144,8 @@ func (c *Converter) kindNames() []string {
 	return names
 }
 
-// identity checks the fields that the API sets by itself, and that only an import can keep.
+// identity checks the fields that the API sets by itself, and that only an import can keep. An object without a UID
+// was never stored, so no owner reference can name it.
 func identity(name Name, clusterScoped bool, content map[string]any) field.ErrorList {
 	var problems field.ErrorList
 	at := field.NewPath("metadata")
@@ -157,6 +168,7 @@ func identity(name Name, clusterScoped bool, content map[string]any) field.Error
 }
 
 // decode returns the object in its hub version, with defaults. Unknown fields are lost, and show up in the changes.
+// So an unknown field does not prevent an import.
 func (c *Converter) decode(data []byte, kind kind) (rest.Object, error) {
 	versioned, _, err := c.strict.Decode(data, nil, nil)
 	if err != nil && (!runtime.IsStrictDecodingError(err) || versioned == nil) {
@@ -170,8 +182,9 @@ func (c *Converter) decode(data []byte, kind kind) (rest.Object, error) {
 	return hub, nil
 }
 
-// validate applies the rules for a new object. The object is completed first, as a request would be, but it is not stored like that:
-// what is completed depends on the release, and would start a rollout.
+// validate applies the rules for a new object. The object is completed first, as a request would be, but it is not
+// stored like that: what is completed depends on the release, and would start a rollout. The rules need the request
+// in ctx, because some depend on the version.
 func (c *Converter) validate(ctx context.Context, kind kind, version schema.GroupVersion, hub rest.Object) field.ErrorList {
 	ctx = genericapirequest.WithNamespace(ctx, hub.GetNamespace())
 	ctx = genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{
@@ -182,7 +195,7 @@ func (c *Converter) validate(ctx context.Context, kind kind, version schema.Grou
 	return kind.strategy.Validate(ctx, completed)
 }
 
-// changes compares what the client wrote with what it will read.
+// changes compares what the client wrote with what it will read in the same version.
 func (c *Converter) changes(kind kind, version schema.GroupVersion, value []byte, before map[string]any) ([]Change, error) {
 	stored, err := runtime.Decode(kind.codec, value)
 	if err != nil {
@@ -205,11 +218,12 @@ type Name struct {
 	Namespace, Name string
 }
 
-// String returns the kind and the name as kubectl prints them.
+// String returns the kind and the name as kubectl prints them, for example "cloneset.apps.kruise.io shop/web".
 func (n Name) String() string {
 	return strings.TrimPrefix(strings.ToLower(n.Kind)+"."+n.Group, ".") + " " + strings.TrimPrefix(n.Namespace+"/"+n.Name, "/")
 }
 
+// nameOf reads the name of an object. Missing or wrong fields are empty, and are reported later by the checks.
 func nameOf(content map[string]any) Name {
 	text := func(from map[string]any, key string) string { value, _ := from[key].(string); return value }
 	metadata, _ := content["metadata"].(map[string]any)
@@ -219,7 +233,7 @@ func nameOf(content map[string]any) Name {
 	}
 }
 
-// Refusal says why an object cannot be imported.
+// Refusal says why an object cannot be imported, with one problem for each field.
 type Refusal struct {
 	Name     Name
 	Problems field.ErrorList

@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Export returns a stored object in JSON, in the version. Without a version, it is the stored one.
+// Export returns a stored object in JSON, in the version. Without a version, it is the stored one. value is the
+// object after decryption.
 func (c *Converter) Export(resource schema.GroupResource, value []byte, version string) ([]byte, error) {
 	for _, kind := range c.kinds {
 		if kind.Resource() != resource {
@@ -27,6 +28,7 @@ func (c *Converter) Export(resource schema.GroupResource, value []byte, version 
 		if err != nil {
 			return nil, fmt.Errorf("convert to %s: %w", target, err)
 		}
+		// Conversion does not set the kind in the object, but the JSON needs it.
 		versioned.GetObjectKind().SetGroupVersionKind(target.WithKind(kind.hub.Kind))
 		return json.Marshal(versioned)
 	}

@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Report says what an import would do, and why it may not be done.
+// Report says what an import would do, and why it may not be done. It is printed as JSON.
 type Report struct {
+	// Objects and Bytes count what would be stored, keys included. Kinds counts objects by resource.
 	Objects int            `json:"objects"`
 	Bytes   int64          `json:"bytes"`
 	Kinds   map[string]int `json:"kinds,omitempty"`
@@ -38,11 +39,13 @@ type KindChange struct {
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Losses returns the changes in which a value is no longer there.
+// Losses returns the changes in which a value is no longer there. An operator has to accept them, while other changes
+// are defaults or other forms.
 func (r *Report) Losses() []KindChange {
 	return slices.DeleteFunc(slices.Clone(r.Changes), func(c KindChange) bool { return !c.Lost })
 }
 
+// refuse adds a refused object to the report.
 func (r *Report) refuse(refusal *Refusal) {
 	refused := Refused{Object: refusal.Name.String()}
 	for _, problem := range refusal.Problems {
@@ -51,9 +54,11 @@ func (r *Report) refuse(refusal *Refusal) {
 	r.Refused = append(r.Refused, refused)
 }
 
+// indexes finds list indexes in a path. Changes at different indexes are one change in the report.
 var indexes = regexp.MustCompile(`\[\d+\]`)
 
-// add counts an object and its changes.
+// add counts an object and its changes. An object counts once for each path, however many list elements have the
+// change.
 func (r *Report) add(object *Object, kind schema.GroupResource) {
 	r.Objects++
 	r.Bytes += int64(len(object.Key) + len(object.Value))
@@ -64,6 +69,7 @@ func (r *Report) add(object *Object, kind schema.GroupResource) {
 	seen := map[string]bool{}
 	for _, change := range object.Changes {
 		path := indexes.ReplaceAllString(change.Path, "[]")
+		// Losses and other changes at one path are different lines of the report.
 		lost := change.Lost()
 		if key := fmt.Sprint(path, lost); seen[key] {
 			continue

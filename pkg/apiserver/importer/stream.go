@@ -23,11 +23,13 @@ func WriteEnd(to io.Writer, objects int) error {
 	return json.NewEncoder(to).Encode(End{End: &objects})
 }
 
-// ReadAll converts a stream of objects. Objects that cannot be imported are in the report, and not in the result.
+// ReadAll converts a stream of objects. Objects that cannot be imported are in the report, and not in the result, so
+// the operator sees all refusals at once. A stream without its last line is an error and has no result.
 func (c *Converter) ReadAll(ctx context.Context, from io.Reader) ([]Object, *Report, error) {
 	reading := &reading{converter: c, report: &Report{}, keys: map[string]bool{}, owners: map[types.UID]string{}}
 	lines := bufio.NewReaderSize(from, 1<<20)
 	for {
+		// A line can be longer than the buffer: ReadBytes has no limit.
 		line, err := lines.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, nil, fmt.Errorf("read the objects: %w", err)
@@ -45,18 +47,21 @@ func (c *Converter) ReadAll(ctx context.Context, from io.Reader) ([]Object, *Rep
 }
 
 // reading is a stream that is being read.
+// lines counts the objects, also refused ones.
 type reading struct {
 	converter *Converter
 	objects   []Object
 	report    *Report
 	lines     int
-	// keys and owners find objects that occur twice.
+	// keys and owners find objects that occur twice. A UID that occurs twice would give the dependents of both
+	// objects to one of them.
 	keys   map[string]bool
 	owners map[types.UID]string
 }
 
 // line reads one line. It returns true at the end of the stream.
 func (r *reading) line(ctx context.Context, line []byte) (bool, error) {
+	// The check is on the text, because every other line is an object and starts with another key.
 	if bytes.HasPrefix(line, []byte(`{"end":`)) {
 		var end End
 		if err := json.Unmarshal(line, &end); err != nil || end.End == nil {
@@ -69,6 +74,7 @@ func (r *reading) line(ctx context.Context, line []byte) (bool, error) {
 	}
 	r.lines++
 	object, err := r.converter.Convert(ctx, line)
+	// The other objects are still read, so that the report names all refusals.
 	if refusal, refused := errors.AsType[*Refusal](err); refused {
 		r.report.refuse(refusal)
 		return false, nil

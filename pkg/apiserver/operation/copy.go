@@ -20,13 +20,15 @@ const (
 	// markerName is the last part of a key that exists while a copy is incomplete. No server opens such a store, because the record
 	// is written last.
 	markerName = "store-copy"
-	// writers is the number of concurrent requests to the target.
+	// writers is the number of concurrent requests to the target. etcd groups concurrent writes into one write to its
+	// disk.
 	writers = 64
-	// MaxRaise limits by how much Copy raises the revision of the target. etcd writes a small value for each step.
+	// MaxRaise limits by how much Copy raises the revision of the target. etcd writes a small value for each step, so
+	// a larger difference would take too long and fill the target.
 	MaxRaise = 2_000_000
 )
 
-// encryptedPrefix is the beginning of each encrypted value.
+// encryptedPrefix is the beginning of each encrypted value, for all providers of Kubernetes.
 var encryptedPrefix = []byte("k8s:enc:")
 
 // Copied is the result of a copy.
@@ -39,7 +41,7 @@ type Copied struct {
 	Revision int64
 }
 
-// marker is the content of the marker's key.
+// marker is the content of the marker's key. It says of which store the incomplete copy is.
 type marker struct {
 	Identity   string `json:"identity"`
 	Generation int64  `json:"generation"`
@@ -58,6 +60,9 @@ func CopyObjects(ctx context.Context, from, to *Store, move bool) (Copied, error
 	return copyTo(ctx, from, to, move, false)
 }
 
+// copyTo does the steps in this order: mark the target as incomplete, copy the objects, check that the source did not
+// change, and write the record. A crash at any point leaves a target without a record, which no server opens, and
+// with the marker, so that the next copy may clear it.
 func copyTo(ctx context.Context, from, to *Store, move, raise bool) (Copied, error) {
 	record, err := from.wanted(ctx, move)
 	if err != nil {
@@ -67,15 +72,19 @@ func copyTo(ctx context.Context, from, to *Store, move, raise bool) (Copied, err
 	if err != nil {
 		return Copied{}, fmt.Errorf("target: %w", err)
 	}
+	// A move that is repeated after it was complete must not clear the target, because a server may have changed it
+	// since.
 	if move && isCopy(target.Record, record) {
 		return Copied{Record: *target.Record, Before: true, Revision: target.Revision}, nil
 	}
+	// An interrupted copy starts again from an empty prefix.
 	if err := to.clear(ctx, target.Record); err != nil {
 		return Copied{}, fmt.Errorf("target: %w", err)
 	}
 	if err := to.mark(ctx, marker{record.Identity, record.Generation}); err != nil {
 		return Copied{}, fmt.Errorf("target: %w", err)
 	}
+	// All pages are of one revision, which unchanged compares with.
 	c := &copying{from: from, to: to}
 	revision, err := from.each(ctx, func(page []*mvccpb.KeyValue) error { return c.write(ctx, page) })
 	if err != nil {
@@ -135,12 +144,14 @@ func (s *Store) wanted(ctx context.Context, move bool) (guard.Record, error) {
 	return record, nil
 }
 
-// clear checks that the prefix is empty. It removes what an incomplete copy has left.
+// clear checks that the prefix is empty. It removes what an incomplete copy has left. A candidate record does not
+// count, because a closed guard writes one into any empty store.
 func (s *Store) clear(ctx context.Context, record *guard.Record) error {
 	if record != nil && !record.Candidate {
 		return fmt.Errorf("the prefix %s holds another store with identity %s at generation %d: choose an empty prefix",
 			s.Prefix, record.Identity, record.Generation)
 	}
+	// The marker is the proof that the objects are what a copy has left.
 	marked, err := s.Client.Get(ctx, s.root()+markerName)
 	if err != nil {
 		return err
@@ -149,9 +160,11 @@ func (s *Store) clear(ctx context.Context, record *guard.Record) error {
 	if err != nil {
 		return err
 	}
+	// Without the marker, the objects are of something else.
 	if len(marked.Kvs) == 0 && holds {
 		return fmt.Errorf("the prefix %s holds objects: choose an empty prefix", s.Prefix)
 	}
+	// Only keys of this installation are removed.
 	for _, group := range s.Groups {
 		if _, err := s.Client.Delete(ctx, s.root()+group+"/", clientv3.WithPrefix()); err != nil {
 			return fmt.Errorf("remove what an incomplete copy has left: %w", err)
@@ -160,6 +173,7 @@ func (s *Store) clear(ctx context.Context, record *guard.Record) error {
 	return nil
 }
 
+// mark writes the marker. It exists before the first object is written.
 func (s *Store) mark(ctx context.Context, m marker) error {
 	value, err := json.Marshal(m)
 	if err != nil {
@@ -169,17 +183,20 @@ func (s *Store) mark(ctx context.Context, m marker) error {
 	return err
 }
 
+// copying counts the objects of a copy.
 type copying struct {
 	from, to *Store
 	objects  int
 }
 
-// write writes one page of objects to the target.
+// write writes one page of objects to the target, concurrently. The values are copied as they are, so they need no
+// keys of the encryption.
 func (c *copying) write(ctx context.Context, page []*mvccpb.KeyValue) error {
 	moved := c.from.root() != c.to.root()
 	writing, ctx := errgroup.WithContext(ctx)
 	writing.SetLimit(writers)
 	for _, kv := range page {
+		// The ciphertext contains the key as authenticated data, so it can be read only at the same key.
 		if moved && bytes.HasPrefix(kv.Value, encryptedPrefix) {
 			return errors.Join(writing.Wait(), fmt.Errorf("%s is encrypted, and the ciphertext is bound to its key: use the prefix %s for "+
 				"the target too", kv.Key, c.from.Prefix))
@@ -192,11 +209,13 @@ func (c *copying) write(ctx context.Context, page []*mvccpb.KeyValue) error {
 			return nil
 		})
 	}
+	// This is outside of the goroutines, so it needs no lock.
 	c.objects += len(page)
 	return writing.Wait()
 }
 
-// unchanged returns an error if anything changed the objects after the revision at which they were read.
+// unchanged returns an error if anything changed the objects after the revision at which they were read. A later
+// change shows as a higher revision of a key, and a deletion as another number of keys.
 func (s *Store) unchanged(ctx context.Context, revision int64, objects int) error {
 	var now int64
 	for _, group := range s.Groups {
@@ -209,6 +228,7 @@ func (s *Store) unchanged(ctx context.Context, revision int64, objects int) erro
 		if err != nil {
 			return fmt.Errorf("check that the source does not change: %w", err)
 		}
+		// The number is compared at the end, over all groups.
 		now += count.Count
 		if len(changed.Kvs) > 0 {
 			return fmt.Errorf("the source changed during the copy (%s): stop all apiservers that use it", changed.Kvs[0].Key)
@@ -220,14 +240,16 @@ func (s *Store) unchanged(ctx context.Context, revision int64, objects int) erro
 	return nil
 }
 
-// raise makes the revision of the target at least as high as that of the source. A client that waits for a later revision than the
-// current one would miss changes until then.
+// raise makes the revision of the target at least as high as that of the source. A client that waits for a later
+// revision than the current one would miss changes until then. Each write raises the revision of etcd by one, so it
+// writes the marker again and again.
 func (s *Store) raise(ctx context.Context, revision int64) error {
 	current, err := s.Client.Get(ctx, s.root()+markerName)
 	if err != nil {
 		return err
 	}
 	missing := revision - current.Header.GetRevision()
+	// The remedy keeps the revisions, because a snapshot has them.
 	if missing > MaxRaise {
 		return fmt.Errorf("its revision %d is too far below the source's revision %d: start a new etcd cluster from a snapshot of the "+
 			"source, with etcdutl snapshot restore", current.Header.GetRevision(), revision)
@@ -250,13 +272,15 @@ func (s *Store) raise(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// complete writes the record, removes the marker, and compacts the revisions in which the copy is not complete. A client that goes on
-// with a list at one of them would miss objects.
+// complete writes the record, removes the marker, and compacts the revisions in which the copy is not complete. A
+// client that goes on with a list at one of them would miss objects. The record and the marker change in one
+// transaction, so there is no moment with both or neither.
 func (s *Store) complete(ctx context.Context, record guard.Record) (int64, error) {
 	value, err := json.Marshal(record)
 	if err != nil {
 		return 0, err
 	}
+	// Without the marker, another process has cleared the prefix or completed the copy.
 	done, err := s.Client.Txn(ctx).
 		If(clientv3.Compare(clientv3.CreateRevision(s.root()+markerName), "!=", 0)).
 		Then(clientv3.OpPut(s.record().Key(), string(value)), clientv3.OpDelete(s.root()+markerName)).Commit()
@@ -270,7 +294,7 @@ func (s *Store) complete(ctx context.Context, record guard.Record) (int64, error
 	return revision, s.compact(ctx, revision)
 }
 
-// compact removes the revisions before this one.
+// compact removes the revisions before this one. It is no error if they are gone already.
 func (s *Store) compact(ctx context.Context, revision int64) error {
 	if _, err := s.Client.Compact(ctx, revision); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compact the revisions before the store was complete: %w", err)

@@ -11,15 +11,16 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 )
 
-// Encrypted counts the objects of one resource.
+// Encrypted counts the objects of one resource. Total includes those that were not rewritten.
 type Encrypted struct {
 	Resource schema.GroupResource
 	// Rewritten is the number of objects that were stored with another key or in plain text.
 	Total, Rewritten int
 }
 
-// Encrypt writes each object again that is not stored with the first provider of its resource. The content does not change. It
-// returns the counts in the order of the keys.
+// Encrypt writes each object again that is not stored with the first provider of its resource. The content does not
+// change. It returns the counts in the order of the keys. Servers may run at the same time. It can be interrupted and
+// repeated: objects that are done are not written again.
 func Encrypt(ctx context.Context, store *Store, transformers value.ResourceTransformers) ([]Encrypted, error) {
 	var counts []Encrypted
 	_, err := store.each(ctx, func(page []*mvccpb.KeyValue) error {
@@ -28,6 +29,7 @@ func Encrypt(ctx context.Context, store *Store, transformers value.ResourceTrans
 			if err != nil {
 				return err
 			}
+			// The keys come in order, so all objects of a resource follow each other.
 			if len(counts) == 0 || counts[len(counts)-1].Resource != resource {
 				counts = append(counts, Encrypted{Resource: resource})
 			}
@@ -55,10 +57,12 @@ func (s *Store) resourceOf(key string) (schema.GroupResource, error) {
 	return schema.GroupResource{Group: parts[0], Resource: parts[1]}, nil
 }
 
-// encrypt writes one object again if necessary. If another client changes the object at the same time, it tries again.
+// encrypt writes one object again if necessary. If another client changes the object at the same time, it tries again
+// with the new content, which it gets in the same answer.
 func (s *Store) encrypt(ctx context.Context, kv *mvccpb.KeyValue, transformer value.Transformer) (rewritten bool, err error) {
 	key := string(kv.Key)
 	for {
+		// stale is true if the value was not written by the first provider.
 		plain, stale, err := transformer.TransformFromStorage(ctx, kv.Value, value.DefaultContext(key))
 		if err != nil || !stale {
 			return false, err

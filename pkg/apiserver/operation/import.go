@@ -47,6 +47,7 @@ func (i *Importer) Import(ctx context.Context, entries []Entry) (Imported, error
 	if err := i.Begin(ctx); err != nil {
 		return Imported{}, err
 	}
+	// Objects that are in the store but not in entries are left in this map at the end, and are deleted.
 	stored, err := i.stored(ctx)
 	if err != nil {
 		return Imported{}, err
@@ -54,6 +55,7 @@ func (i *Importer) Import(ctx context.Context, entries []Entry) (Imported, error
 	var written atomic.Int64
 	writing, group := errgroup.WithContext(ctx)
 	writing.SetLimit(writers)
+	// The map is read here and not in the goroutines, so it needs no lock.
 	for _, entry := range entries {
 		key := i.Store.root() + entry.Key
 		before := stored[key]
@@ -69,6 +71,8 @@ func (i *Importer) Import(ctx context.Context, entries []Entry) (Imported, error
 	if err := writing.Wait(); err != nil {
 		return Imported{}, err
 	}
+	// A server of the source may have deleted the object between two imports. Deletions come last, so an import that
+	// fails before leaves too many objects and not too few; the store is incomplete in both cases.
 	for key := range stored {
 		if _, err := i.Store.Client.Delete(ctx, key); err != nil {
 			return Imported{}, fmt.Errorf("delete %s, which is gone: %w", key, err)
@@ -87,6 +91,9 @@ func (i *Importer) Check(ctx context.Context) error {
 	return err
 }
 
+// check returns the reading of the record if an import may write. It accepts an incomplete import, which is
+// continued, and an empty store, also one that a server has already opened. It refuses objects of an installation and
+// an incomplete copy.
 func (i *Importer) check(ctx context.Context) (guard.Reading, error) {
 	reading, err := i.Store.record().Read(ctx)
 	if err != nil || reading.Record != nil && reading.Record.Incomplete {
@@ -110,18 +117,21 @@ func (i *Importer) check(ctx context.Context) (guard.Reading, error) {
 	return reading, nil
 }
 
-// Begin writes a record that keeps servers from opening the store. It is an error if the store belongs to an installation that has
-// objects. A server that has opened the empty store closes it, and its process ends.
+// Begin writes a record that keeps servers from opening the store. It is an error if the store belongs to an
+// installation that has objects. A server that has opened the empty store closes it, and its process ends. It can be
+// repeated.
 func (i *Importer) Begin(ctx context.Context) error {
 	for {
 		reading, err := i.check(ctx)
 		if err != nil || reading.Record != nil && reading.Record.Incomplete {
 			return err
 		}
+		// The identity is replaced by that of the record which Complete writes.
 		record := guard.Record{Identity: "import"}
 		if reading.Record != nil {
 			record = *reading.Record
 		}
+		// Generation and identity stay, so a server that has the store open sees the change of this field only.
 		record.Candidate, record.Incomplete = false, true
 		if _, err = i.Store.record().Write(ctx, record, reading.Version); !errors.Is(err, guard.ErrChanged) {
 			return err // A server has written the record at the same time otherwise.
@@ -129,7 +139,8 @@ func (i *Importer) Begin(ctx context.Context) error {
 	}
 }
 
-// Close makes every server close the store, until Complete. The record keeps its identity.
+// Close makes every server close the store, until Complete. The record keeps its identity. A server notices within a
+// second, at its next probe.
 func (i *Importer) Close(ctx context.Context) error {
 	for {
 		reading, err := i.Store.record().Read(ctx)
@@ -150,7 +161,7 @@ func (i *Importer) Close(ctx context.Context) error {
 	}
 }
 
-// stored reads all objects of the store.
+// stored reads all objects of the store, with their encrypted values, by their keys.
 func (i *Importer) stored(ctx context.Context) (map[string][]byte, error) {
 	stored := map[string][]byte{}
 	_, err := i.Store.each(ctx, func(page []*mvccpb.KeyValue) error {
@@ -162,7 +173,8 @@ func (i *Importer) stored(ctx context.Context) (map[string][]byte, error) {
 	return stored, err
 }
 
-// write writes one object if it differs from what is stored, or is not encrypted as it should be.
+// write writes one object if it differs from what is stored, or is not encrypted as it should be. It returns whether
+// it wrote. A stored value that cannot be decrypted is replaced.
 func (i *Importer) write(ctx context.Context, key string, entry Entry, before []byte) (bool, error) {
 	transformer := i.Transformers.TransformerForResource(entry.Resource)
 	if before != nil {
@@ -181,8 +193,9 @@ func (i *Importer) write(ctx context.Context, key string, entry Entry, before []
 	return true, nil
 }
 
-// Complete writes the record, so that servers open the store. It does nothing if the record is there already. It compacts the store,
-// because a client could otherwise go on with a list at a revision at which the import was not complete.
+// Complete writes the record, so that servers open the store. It does nothing if the record is there already, so it
+// can be repeated after an unknown outcome. It compacts the store, because a client could otherwise go on with a list
+// at a revision at which the import was not complete.
 func (i *Importer) Complete(ctx context.Context, record guard.Record) (revision int64, err error) {
 	reading, err := i.Store.record().Read(ctx)
 	switch known := reading.Record; {
@@ -202,7 +215,9 @@ func (i *Importer) Complete(ctx context.Context, record guard.Record) (revision 
 	return done.Revision, i.Store.compact(ctx, done.Revision)
 }
 
-// Discard removes everything that imports wrote to a store that no server has opened.
+// Discard removes everything that imports wrote to a store that no server has opened. The record is removed last, and
+// only if it did not change meanwhile: until then no server opens the store. It does nothing for a store without a
+// record.
 func (i *Importer) Discard(ctx context.Context) error {
 	reading, err := i.Store.record().Read(ctx)
 	if err != nil || reading.Record == nil || reading.Record.Candidate {
@@ -225,7 +240,8 @@ func (i *Importer) Discard(ctx context.Context) error {
 	return err
 }
 
-// Export calls do for each stored object, decrypted, and returns how many there are.
+// Export calls do for each stored object, decrypted, and returns how many there are. All objects are read at one
+// revision.
 func (i *Importer) Export(ctx context.Context, do func(resource schema.GroupResource, value []byte) error) (objects int, err error) {
 	_, err = i.Store.each(ctx, func(page []*mvccpb.KeyValue) error {
 		for _, kv := range page {
@@ -248,7 +264,8 @@ func (i *Importer) Export(ctx context.Context, do func(resource schema.GroupReso
 	return objects, err
 }
 
-// Space returns how many bytes the store may still take, or a negative number if etcd does not say its quota.
+// Space returns how many bytes the store may still take, or a negative number if etcd does not say its quota. With
+// several members, the fullest one counts.
 func (s *Store) Space(ctx context.Context) (int64, error) {
 	free := int64(-1)
 	for _, endpoint := range s.Client.Endpoints() {

@@ -25,6 +25,8 @@ type Saved struct {
 // that the member that answers has all writes that were acknowledged before. Snapshot then advances the generation of the store, so
 // that the guard recognizes the snapshot as older as soon as the cluster has the new generation.
 func Snapshot(ctx context.Context, store *Store, to io.Writer) (Saved, error) {
+	// The record is read before the snapshot, so the result may describe an older generation than the snapshot has,
+	// and never a newer one.
 	before, err := store.record().Read(ctx)
 	if err != nil {
 		return Saved{}, err
@@ -52,7 +54,8 @@ func (s *Store) advance(ctx context.Context) error {
 	return s.changeRecord(ctx, func(record *guard.Record) { record.Generation++ })
 }
 
-// changeRecord changes the record of the store. A store without a record is not changed.
+// changeRecord changes the record of the store. A store without a record is not changed. It repeats if a server
+// advances the generation at the same time.
 func (s *Store) changeRecord(ctx context.Context, change func(*guard.Record)) error {
 	record := s.record()
 	for {
@@ -77,14 +80,17 @@ type Defragmented struct {
 	Before, After int64
 }
 
-// Defragment returns the free space of each member to the file system, one member after the other. A member does not answer in the
-// meantime. report is called after each member. If etcd refuses writes for lack of space, Defragment also drops old revisions, and
-// lets etcd accept writes again, which it returns as resumed.
+// Defragment returns the free space of each member to the file system, one member after the other, so the others keep
+// answering. A member does not answer in the meantime. report is called after each member. If etcd refuses writes for
+// lack of space, Defragment also drops old revisions, and lets etcd accept writes again, which it returns as resumed.
+// The alarm is disarmed last, when the space is free.
 func Defragment(ctx context.Context, client *clientv3.Client, report func(Defragmented)) (resumed bool, err error) {
 	alarms, err := client.AlarmList(ctx)
 	if err != nil {
 		return false, fmt.Errorf("list the alarms: %w", err)
 	}
+	// The alarm is raised by the size of the file, which a defragmentation makes smaller only after old revisions are
+	// dropped.
 	full := slices.ContainsFunc(alarms.Alarms, func(alarm *pb.AlarmMember) bool { return alarm.GetAlarm() == pb.AlarmType_NOSPACE })
 	if full {
 		_, err := client.Compact(ctx, alarms.Header.GetRevision(), clientv3.WithCompactPhysical())
@@ -102,6 +108,7 @@ func Defragment(ctx context.Context, client *clientv3.Client, report func(Defrag
 	if !full {
 		return false, nil
 	}
+	// Other alarms, such as one about damaged data, are left for the operator.
 	for _, alarm := range alarms.Alarms {
 		if alarm.GetAlarm() != pb.AlarmType_NOSPACE {
 			continue
@@ -113,6 +120,7 @@ func Defragment(ctx context.Context, client *clientv3.Client, report func(Defrag
 	return true, nil
 }
 
+// defragment shrinks the file of one member, and returns its sizes before and after.
 func defragment(ctx context.Context, client *clientv3.Client, endpoint string) (Defragmented, error) {
 	before, err := client.Status(ctx, endpoint)
 	if err != nil {

@@ -22,13 +22,17 @@ type Store struct {
 	Groups []string
 }
 
+// record returns the store of the record, as the guard uses it.
 func (s *Store) record() *guard.Etcd {
 	return &guard.Etcd{Client: s.Client, Prefix: s.Prefix, Groups: s.Groups}
 }
 
+// root returns the prefix of all keys, with a slash at both ends.
 func (s *Store) root() string { return path.Join("/", s.Prefix) + "/" }
 
-// each calls do for all objects of the store at its current revision, in pages, and returns the revision.
+// each calls do for all objects of the store at its current revision, in pages, and returns the revision. All pages
+// and groups are read at the revision of the first page, so writes in the meantime do not show. An error of do ends
+// it. A long run fails if that revision is compacted.
 func (s *Store) each(ctx context.Context, do func([]*mvccpb.KeyValue) error) (revision int64, err error) {
 	for _, group := range s.Groups {
 		next, end := s.root()+group+"/", clientv3.GetPrefixRangeEnd(s.root()+group+"/")
@@ -44,6 +48,7 @@ func (s *Store) each(ctx context.Context, do func([]*mvccpb.KeyValue) error) (re
 				if err := do(page.Kvs); err != nil {
 					return revision, err
 				}
+				// The next page starts behind the last key.
 				next = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
 			}
 			more = page.More

@@ -21,7 +21,8 @@ const (
 	lockReminder = 10 * time.Second
 )
 
-// prepareDir creates the directory with access for its owner only. It returns the absolute path.
+// prepareDir creates the directory with access for its owner only. It returns the absolute path. It checks the length
+// of the socket's path before it creates anything.
 func prepareDir(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -42,7 +43,7 @@ func prepareDir(dir string) (string, error) {
 	return abs, nil
 }
 
-// sockets are the paths of a member's sockets.
+// sockets are the paths of a member's sockets: client for gRPC, http for HTTP.
 type sockets struct{ client, http string }
 
 // newSockets returns paths that no other process uses. A member removes its sockets by their paths when it stops. A member whose
@@ -52,7 +53,8 @@ func newSockets(dir string) sockets {
 	return sockets{client: filepath.Join(dir, "client"+suffix), http: filepath.Join(dir, "http"+suffix)}
 }
 
-// Running returns the endpoint of the member that runs in the directory, or an empty string if none does.
+// Running returns the endpoint of the member that runs in the directory, or an empty string if none does. It connects
+// to each socket, because the file of a killed member stays. It does not take the lock of the directory.
 func Running(ctx context.Context, dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -73,7 +75,8 @@ func Running(ctx context.Context, dir string) (string, error) {
 	return "", nil
 }
 
-// removeSockets removes the sockets of killed members. The caller holds the lock of the directory.
+// removeSockets removes the sockets of killed members. The caller holds the lock of the directory, so no other member
+// uses one.
 func removeSockets(dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, "*.sock"))
 	if err != nil {
@@ -87,8 +90,9 @@ func removeSockets(dir string) error {
 	return nil
 }
 
-// lockDir locks the directory for this process. Without this lock, etcd would remove the sockets of the other process and then wait
-// for its database silently. A Pod may start before its predecessor has ended, so lockDir waits for the lock for up to patience.
+// lockDir locks the directory for this process. Without this lock, etcd would remove the sockets of the other process
+// and then wait for its database silently. A Pod may start before its predecessor has ended, so lockDir waits for the
+// lock for up to patience. Closing the file releases the lock, and so does the end of the process.
 func lockDir(ctx context.Context, dir string, patience time.Duration) (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	// memberName is the name of the only member. The data of a restored member has it too.
 	memberName = "kruise"
 	// Linux limits a socket path to 108 bytes including the terminating zero.
 	maxSocketPath = 107
@@ -42,8 +43,9 @@ type Config struct {
 	LockPatience time.Duration
 }
 
-// Embedded is a running etcd member. Only this process is its client.
+// Embedded is a running etcd member. Only this process, and operator commands on the same machine, are its clients.
 type Embedded struct {
+	// lock is the open file that holds the lock of the directory. etcd is nil if it did not start.
 	etcd     *embed.Etcd
 	lock     *os.File
 	logLevel zap.AtomicLevel
@@ -54,7 +56,7 @@ type Embedded struct {
 }
 
 // Start starts the member and returns when it serves. It fails if another process does not release the directory in
-// time. The caller must call Stop after its last request.
+// time. The caller must call Stop after its last request. A restored store in the directory is put into place first.
 func Start(ctx context.Context, config Config) (*Embedded, error) {
 	dir, err := prepareDir(config.Dir)
 	if err != nil {
@@ -66,6 +68,7 @@ func Start(ctx context.Context, config Config) (*Embedded, error) {
 	}
 	paths := newSockets(dir)
 	e := &Embedded{lock: lock, logLevel: zap.NewAtomicLevelAt(zap.WarnLevel), sockets: paths, dir: dir, Endpoint: "unix://" + paths.client}
+	// Stop also releases the lock and closes what start has opened so far.
 	if err := e.start(ctx, dir, config); err != nil {
 		e.Stop()
 		return nil, fmt.Errorf("start the embedded etcd in %s: %w", dir, err)
@@ -74,7 +77,8 @@ func Start(ctx context.Context, config Config) (*Embedded, error) {
 	return e, nil
 }
 
-// start restricts the sockets to their owner as soon as they exist, and then waits until the member is ready.
+// start restricts the sockets to their owner as soon as they exist, and then waits until the member is ready. The
+// caller holds the lock of the directory.
 func (e *Embedded) start(ctx context.Context, dir string, config Config) error {
 	if err := removeSockets(dir); err != nil {
 		return err
@@ -89,6 +93,7 @@ func (e *Embedded) start(ctx context.Context, dir string, config Config) error {
 	if e.etcd, err = embed.StartEtcd(etcdConfig); err != nil {
 		return err
 	}
+	// Between the creation of a socket and this call, only the mode of the directory protects it.
 	for _, socket := range []string{e.sockets.client, e.sockets.http} {
 		if err := os.Chmod(socket, 0o600); err != nil {
 			return err
@@ -104,10 +109,11 @@ func (e *Embedded) start(ctx context.Context, dir string, config Config) error {
 	}
 }
 
-// Err returns a channel with the error that stopped the member.
+// Err returns a channel with the error that stopped the member. The process cannot serve after that.
 func (e *Embedded) Err() <-chan error { return e.etcd.Err() }
 
-// Stop stops the member gracefully and releases the directory.
+// Stop stops the member gracefully and releases the directory. The lock is released last, so the next process never
+// meets a running member.
 func (e *Embedded) Stop() {
 	if e.etcd != nil {
 		e.logLevel.SetLevel(zap.FatalLevel) // etcd reports every listener that it closes as an error.

@@ -49,12 +49,15 @@ type RestoreConfig struct {
 	Finish func(ctx context.Context, dir string) error
 }
 
-// Restore prepares the directory so that the next start uses the content of a snapshot. A running member is not disturbed.
+// Restore prepares the directory so that the next start uses the content of a snapshot. A running member is not
+// disturbed. The result appears by one rename, so a restore that is interrupted leaves no partial result. A result of
+// an earlier restore that no start has used yet is replaced.
 func Restore(ctx context.Context, dir string, from io.Reader, config RestoreConfig) (Restored, error) {
 	dir, err := prepareDir(dir)
 	if err != nil {
 		return Restored{}, err
 	}
+	// This is not the lock of the member, which a running server holds.
 	lock, err := os.OpenFile(filepath.Join(dir, restoreLock), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return Restored{}, fmt.Errorf("open the lock of restores: %w", err)
@@ -75,6 +78,7 @@ func Restore(ctx context.Context, dir string, from io.Reader, config RestoreConf
 	if err != nil {
 		return Restored{}, err
 	}
+	// A failure here leaves the directory as it was.
 	if config.Finish != nil {
 		if err := config.Finish(ctx, filepath.Join(prepared, "data")); err != nil {
 			return Restored{}, err
@@ -90,7 +94,9 @@ func Restore(ctx context.Context, dir string, from io.Reader, config RestoreConf
 	return restored, syncDir(dir)
 }
 
-// prepareMember creates the data of a member from a snapshot.
+// prepareMember creates the data of a member from a snapshot. It checks the snapshot before it uses it. The name and
+// the URL must be those of memberConfig, because etcd stores them in the data. Older revisions are marked as
+// compacted, so clients that know one of them list again.
 func prepareMember(ctx context.Context, dir string, from io.Reader, config RestoreConfig) (Restored, error) {
 	file := filepath.Join(dir, "snapshot.db")
 	if err := writeFile(ctx, file, from); err != nil {
@@ -101,6 +107,7 @@ func prepareMember(ctx context.Context, dir string, from io.Reader, config Resto
 	if err != nil {
 		return Restored{}, fmt.Errorf("the snapshot is damaged or not a snapshot of etcd: %w", err)
 	}
+	// After is zero if the replaced store is not known; the snapshot then counts alone.
 	bump := max(config.After-status.Revision, 0) + config.Margin
 	err = manager.Restore(snapshot.RestoreConfig{
 		SnapshotPath: file, OutputDataDir: filepath.Join(dir, "data"),
@@ -113,6 +120,8 @@ func prepareMember(ctx context.Context, dir string, from io.Reader, config Resto
 	return Restored{Keys: status.TotalKey, Bytes: status.TotalSize, Revision: status.Revision + bump}, nil
 }
 
+// writeFile writes the content to a new file and syncs it, so that a later rename never shows an empty file after a
+// crash.
 func writeFile(ctx context.Context, path string, from io.Reader) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -125,6 +134,7 @@ func writeFile(ctx context.Context, path string, from io.Reader) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
+// syncDir writes the entries of the directory to the disk, which makes a rename durable.
 func syncDir(dir string) error {
 	file, err := os.Open(dir)
 	if err != nil {
@@ -133,11 +143,13 @@ func syncDir(dir string) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// adoptRestored puts a restored member in the place of the current one, which it keeps. The caller holds the lock of the directory.
-// If the process ends in the middle, the next start continues.
+// adoptRestored puts a restored member in the place of the current one, which it keeps. The caller holds the lock of
+// the directory. If the process ends in the middle, the next start continues: between the two renames there is no
+// current member, and the restored one is still there.
 func adoptRestored(ctx context.Context, dir string) error {
 	current, replaced := filepath.Join(dir, memberDir), filepath.Join(dir, replacedDir)
 	restored := filepath.Join(dir, restoredDir)
+	// Without a member in it, the directory is what the last steps of an earlier call left.
 	if !exists(filepath.Join(restored, memberDir)) {
 		return os.RemoveAll(restored)
 	}
@@ -156,6 +168,7 @@ func adoptRestored(ctx context.Context, dir string) error {
 	return errors.Join(os.RemoveAll(restored), syncDir(dir))
 }
 
+// exists returns true if the path can be read. Any error counts as missing.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -166,8 +179,9 @@ func Exists(dir string) bool {
 	return exists(filepath.Join(dir, memberDir)) || exists(filepath.Join(dir, restoredDir))
 }
 
-// WaitForRestore returns ErrRestored when the directory holds a restored store that this member does not use. It returns nil when
-// ctx ends.
+// WaitForRestore returns ErrRestored when the directory holds a restored store that this member does not use. It
+// returns nil when ctx ends. It polls, because a restore is a separate process and the directory may be of any file
+// system.
 func (e *Embedded) WaitForRestore(ctx context.Context) error {
 	for !exists(filepath.Join(e.dir, restoredDir)) {
 		select {

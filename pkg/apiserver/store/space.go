@@ -21,7 +21,7 @@ import (
 const (
 	// spacePeriod is how often the size is checked.
 	spacePeriod = time.Second
-	// spaceTimeout limits one step. Defragmenting the largest store takes about a minute.
+	// spaceTimeout limits one round. Defragmenting the largest store takes about a minute.
 	spaceTimeout = 2 * time.Minute
 	// defragmentPeriod is the minimum time between two defragmentations while there is space. etcd does not answer
 	// during a defragmentation.
@@ -39,8 +39,10 @@ const (
 	defragmentPressed = 90
 )
 
-// Space prevents an embedded etcd from filling up with old revisions, and reports when it is full of objects.
+// Space prevents an embedded etcd from filling up with old revisions, and reports when it is full of objects. It is
+// not used with an external etcd, which has its own operator.
 type Space struct {
+	// client connects to the member for maintenance requests only. quota is the one of the member, in bytes.
 	client   *clientv3.Client
 	endpoint string
 	quota    int64
@@ -63,7 +65,7 @@ func (e *Embedded) Space(quota int64) (*Space, error) {
 	return &Space{client: client, endpoint: e.Endpoint, quota: quota}, nil
 }
 
-// Problem returns why there is no space for new objects, or an empty string if there is space.
+// Problem returns why there is no space for new objects, or an empty string if there is space. It never blocks.
 func (s *Space) Problem() string {
 	if problem := s.problem.Load(); problem != nil {
 		return *problem
@@ -71,7 +73,8 @@ func (s *Space) Problem() string {
 	return ""
 }
 
-// Run manages the space until ctx ends.
+// Run manages the space until ctx ends. It closes the client, so it can be called once. Failures are logged, and the
+// next round tries again.
 func (s *Space) Run(ctx context.Context) {
 	defer func() { _ = s.client.Close() }()
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithName("store-space"))
@@ -94,6 +97,7 @@ type usage struct {
 	refuses bool
 }
 
+// look reads the sizes and the alarm from etcd, and publishes the sizes as metrics.
 func (s *Space) look(ctx context.Context) (usage, error) {
 	status, err := s.client.Status(ctx, s.endpoint)
 	if err != nil {
@@ -114,7 +118,8 @@ func (s *Space) look(ctx context.Context) (usage, error) {
 // above returns true if size is more than the given percentage of the quota.
 func (s *Space) above(size int64, percent int64) bool { return size > s.quota/100*percent }
 
-// keep checks the space once, and frees space if necessary.
+// keep checks the space once, and frees space if necessary. The steps follow each other: compaction frees pages in
+// the file, defragmentation gives free pages back, and only then writes that etcd refused can succeed again.
 func (s *Space) keep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, spaceTimeout)
 	defer cancel()
@@ -132,6 +137,7 @@ func (s *Space) keep(ctx context.Context) error {
 			return err
 		}
 	}
+	// The next round may drop everything before this revision.
 	s.revision = u.revision
 	if u.refuses && !s.above(u.file, resumeBelow) {
 		if err := s.resume(ctx); err != nil {
@@ -144,7 +150,8 @@ func (s *Space) keep(ctx context.Context) error {
 }
 
 // compact drops the revisions before the last check, or all old revisions if etcd refuses writes. Watches have
-// already received those revisions.
+// already received those revisions. In the first round there is no last check, and nothing is dropped. It returns the
+// new usage.
 func (s *Space) compact(ctx context.Context, u usage) (usage, error) {
 	to := s.revision
 	if u.refuses {
@@ -159,7 +166,9 @@ func (s *Space) compact(ctx context.Context, u usage) (usage, error) {
 	return s.look(ctx)
 }
 
-// defragment shrinks the file if that frees enough space. The quota of etcd counts the whole file, including its free pages.
+// defragment shrinks the file if that frees enough space. The quota of etcd counts the whole file, including its free
+// pages. Near the quota, it defragments for less gain and without a pause, because the alternative is that etcd
+// refuses writes.
 func (s *Space) defragment(ctx context.Context, u usage) (usage, error) {
 	pressed := u.refuses || s.above(u.file, createBelow)
 	worthIt := u.inUse*100 <= u.file*defragmentBelow || pressed && u.inUse*100 <= u.file*defragmentPressed
@@ -176,7 +185,8 @@ func (s *Space) defragment(ctx context.Context, u usage) (usage, error) {
 	return after, err
 }
 
-// resume disarms the alarm of etcd. The alarm stays set after space is freed, and after a restart.
+// resume disarms the alarm of etcd. The alarm stays set after space is freed, and after a restart. An empty member
+// disarms the alarms of all members.
 func (s *Space) resume(ctx context.Context) error {
 	if _, err := s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{}); err != nil {
 		return fmt.Errorf("disarm the alarm: %w", err)
@@ -185,7 +195,7 @@ func (s *Space) resume(ctx context.Context) error {
 	return nil
 }
 
-// tell publishes whether there is space.
+// tell publishes whether there is space, to the guard by Problem and as a metric. It logs only a change.
 func (s *Space) tell(ctx context.Context, u usage) {
 	problem := ""
 	if u.refuses || s.above(u.inUse, createBelow) {
@@ -206,6 +216,7 @@ func (s *Space) tell(ctx context.Context, u usage) {
 	fullMetric.Set(full)
 }
 
+// The metrics exist only with an embedded etcd.
 var (
 	sizeMetric = metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "kruise_store_size_bytes", Help: "Size of the embedded etcd's file.", StabilityLevel: metrics.ALPHA,

@@ -10,7 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// errLost means that the server could not renew its lease in time.
+// errLost means that the server could not renew its lease in time. The write may or may not have happened.
 var errLost = errors.New("the lock in etcd expired during the write")
 
 // lease is a lease of etcd that is renewed until it is lost. All locks of a server have the same lease, because to get one and to
@@ -24,8 +24,10 @@ type lease struct {
 	lose context.CancelFunc
 }
 
-// newLease gets a lease of etcd and renews it three times in its time to live.
+// newLease gets a lease of etcd and renews it three times in its time to live. The renewal ends when the lease is
+// lost, when lose is called, or when the client is closed.
 func newLease(ctx context.Context, client *clientv3.Client, ttl time.Duration) (*lease, error) {
+	// The time is taken before the request, so this server gives the lease up before etcd does.
 	asked := time.Now()
 	granted, err := client.Grant(ctx, int64(ttl/time.Second))
 	if err != nil {
@@ -37,7 +39,8 @@ func newLease(ctx context.Context, client *clientv3.Client, ttl time.Duration) (
 	return l, nil
 }
 
-// keep renews the lease, which ends at the given time unless it is renewed.
+// keep renews the lease, which ends at the given time unless it is renewed. It runs as the only goroutine of the
+// lease, and ends held when it returns.
 func (l *lease) keep(end time.Time, ttl time.Duration) {
 	defer l.lose()
 	for {
@@ -54,8 +57,9 @@ func (l *lease) keep(end time.Time, ttl time.Duration) {
 	}
 }
 
-// renew tries to renew the lease until it ends. One attempt takes no longer than patience, because the next one may reach another
-// member of etcd.
+// renew tries to renew the lease until it ends. One attempt takes no longer than patience, because the next one may
+// reach another member of etcd. It returns errLost if no attempt succeeded in time, or if etcd does not have the
+// lease any more.
 func (l *lease) renew(end time.Time, patience time.Duration) error {
 	ctx, cancel := context.WithDeadline(l.held, end)
 	defer cancel()

@@ -10,7 +10,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// lock is a key of a lease below the prefix of a kind. The oldest key has the lock, as in the recipe of etcd's client.
+// lock is a key of a lease below the prefix of a kind. The oldest key has the lock, as in the recipe of etcd's
+// client. The key is named after the lease, so each server has at most one key for each kind.
 type lock struct {
 	lease *lease
 	key   string
@@ -18,7 +19,8 @@ type lock struct {
 	revision int64
 }
 
-// enqueue creates the key. An error leaves open whether the key exists.
+// enqueue creates the key, which puts the server at the end of the queue. An error leaves open whether the key
+// exists, so the caller gives up the lease then.
 func (l *lease) enqueue(ctx context.Context, prefix string) (*lock, error) {
 	key := path.Join(prefix, strconv.FormatInt(int64(l.id), 16))
 	answer, err := l.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).
@@ -32,7 +34,9 @@ func (l *lease) enqueue(ctx context.Context, prefix string) (*lock, error) {
 	return &lock{lease: l, key: key, revision: answer.Header.Revision}, nil
 }
 
-// await waits until no older key of the kind is left.
+// await waits until no older key of the kind is left. It waits for the youngest of the older keys only, so each
+// deletion wakes one server and not all of them. That key can belong to a server that gave up, so it looks again
+// after each deletion.
 func (l *lock) await(ctx context.Context) error {
 	prefix := path.Dir(l.key) + "/"
 	for {
@@ -40,6 +44,7 @@ func (l *lock) await(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// A lost lease means that the own key is gone, and that the turn may be another server's already.
 		if l.lease.held.Err() != nil {
 			return errLost
 		}
@@ -81,8 +86,9 @@ func (l *lease) deleted(ctx context.Context, key string, created int64) error {
 	return context.Cause(ctx)
 }
 
-// release deletes the key. If that fails, nobody knows whether the key exists, and the server gives its lease up: etcd deletes the keys
-// of the lease when it expires.
+// release deletes the key. If that fails, nobody knows whether the key exists, and the server gives its lease up:
+// etcd deletes the keys of the lease when it expires. It does not use the context of the request, which may have
+// ended.
 func (l *lock) release(patience time.Duration) {
 	ctx, cancel := context.WithTimeout(l.lease.held, patience)
 	defer cancel()

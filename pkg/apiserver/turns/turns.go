@@ -11,13 +11,14 @@ import (
 )
 
 const (
-	// leaseTTL is how long the others wait after a server ended in its turn.
+	// leaseTTL is how long the others wait after a server ended in its turn. A shorter time would lose leases when
+	// etcd is slow for a moment.
 	leaseTTL = 10 * time.Second
 	// longestHold is how long the requests of one server hand the lock to each other before the other servers have a chance.
 	longestHold = time.Second
 )
 
-// Turns implements rest.Turns with locks in etcd.
+// Turns implements rest.Turns with locks in etcd. It is safe for concurrent use.
 type Turns struct {
 	client *clientv3.Client
 	prefix string
@@ -25,10 +26,12 @@ type Turns struct {
 	ttl time.Duration
 	// hold is longestHold, and another time in tests.
 	hold time.Duration
-	// leasing is full while a request gets a lease for the server, or looks at it.
+	// leasing is full while a request gets a lease for the server, or looks at it. It is a channel and not a mutex,
+	// so that a waiting request can give up. It guards lease.
 	leasing chan struct{}
 	lease   *lease
 
+	// lock guards kinds. A kind is never removed from the map, because there are few.
 	lock  sync.Mutex
 	kinds map[string]*kind
 }
@@ -41,7 +44,7 @@ type kind struct {
 	handover chan *held
 }
 
-// held is a lock in etcd.
+// held is a lock in etcd. since is when this server got it; it is kept when requests hand the lock to each other.
 type held struct {
 	*lock
 	since time.Time
@@ -55,10 +58,14 @@ func New(client *clientv3.Client, prefix string) *Turns {
 	}
 }
 
-// Take implements rest.Turns.
+// Take implements rest.Turns. It returns when this request is the only one that may write the kind, among all
+// servers. The caller must use turn for the write and call done after it. If the lease is lost before, turn ends with
+// errLost as its cause. An error means that there is no turn, and done is nil.
 func (t *Turns) Take(ctx context.Context, name string) (turn context.Context, done func(), err error) {
 	k := t.kind(name)
 	var h *held
+	// Either another request of this server hands its lock over, or this request is the first one and gets a lock
+	// from etcd.
 	select {
 	case h = <-k.handover:
 	case k.token <- struct{}{}:
@@ -96,7 +103,8 @@ func (t *Turns) pass(k *kind, h *held) {
 	}()
 }
 
-// acquire waits for the lock of the kind in etcd.
+// acquire waits for the lock of the kind in etcd. The caller has the token of the kind, so this server competes only
+// once for it.
 func (t *Turns) acquire(ctx context.Context, kind string) (*lock, error) {
 	lease, err := t.leased(ctx)
 	if err != nil {
@@ -117,7 +125,8 @@ func (t *Turns) acquire(ctx context.Context, kind string) (*lock, error) {
 	return lock, nil
 }
 
-// leased returns the lease of the server. It gets one for the first turn, and when the last one was lost.
+// leased returns the lease of the server. It gets one for the first turn, and when the last one was lost. Locks of a
+// lost lease stay with their requests, whose turns end by it.
 func (t *Turns) leased(ctx context.Context) (*lease, error) {
 	select {
 	case t.leasing <- struct{}{}:
@@ -135,6 +144,7 @@ func (t *Turns) leased(ctx context.Context) (*lease, error) {
 	return t.lease, nil
 }
 
+// kind returns where the requests for a kind wait, and creates it at the first request.
 func (t *Turns) kind(name string) *kind {
 	t.lock.Lock()
 	defer t.lock.Unlock()

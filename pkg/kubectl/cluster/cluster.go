@@ -34,10 +34,12 @@ type Cluster struct {
 	// Explicit is true if the user named the namespace.
 	Explicit bool
 
+	// factory builds requests for the arguments of a command. It is nil after ForConfig, so One cannot be called
+	// then.
 	factory cmdutil.Factory
 }
 
-// New returns the clients of a command.
+// New returns the clients of a command, with the namespace of its flags or its kubeconfig. It sends no request.
 func New(factory cmdutil.Factory) (*Cluster, error) {
 	config, err := factory.ToRESTConfig()
 	if err != nil {
@@ -52,7 +54,7 @@ func New(factory cmdutil.Factory) (*Cluster, error) {
 	return c, err
 }
 
-// ForConfig returns clients without a namespace.
+// ForConfig returns clients without a namespace. It changes the content type of config.
 func ForConfig(config *rest.Config) (c *Cluster, err error) {
 	// What a user sees with -v=8 must be readable.
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
@@ -67,7 +69,8 @@ func ForConfig(config *rest.Config) (c *Cluster, err error) {
 	return c, err
 }
 
-// One reads the one object that arguments such as TYPE/NAME or TYPE NAME name.
+// One reads the one object that arguments such as TYPE/NAME or TYPE NAME name. The object has the version that the
+// server prefers; callers read workloads again by Workload.
 func (c *Cluster) One(args []string) (*resource.Info, error) {
 	infos, err := c.factory.NewBuilder().
 		WithScheme(scheme.Scheme, scheme.Scheme.PrioritizedVersionsAllGroups()...).
@@ -87,7 +90,7 @@ func Resource(row *workload.Kind) schema.GroupVersionResource {
 	return v1beta1.SchemeGroupVersion.WithResource(row.Resource)
 }
 
-// Workload reads a workload.
+// Workload reads a workload in the version in which objects are stored. The errors are those of the server.
 func (c *Cluster) Workload(ctx context.Context, row *workload.Kind, namespace, name string) (*workload.Workload, error) {
 	object, err := c.Dynamic.Resource(Resource(row)).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -96,7 +99,8 @@ func (c *Cluster) Workload(ctx context.Context, row *workload.Kind, namespace, n
 	return workload.Of(object)
 }
 
-// Pods returns the Pods that a workload controls, sorted by name.
+// Pods returns the Pods that a workload controls, sorted by name. The selector limits the list; the owner decides,
+// because other workloads can select the same Pods.
 func (c *Cluster) Pods(ctx context.Context, w *workload.Workload) ([]*corev1.Pod, error) {
 	selector, err := w.LabelSelector()
 	if err != nil {
@@ -116,7 +120,7 @@ func (c *Cluster) Pods(ctx context.Context, w *workload.Workload) ([]*corev1.Pod
 	return owned, nil
 }
 
-// Revisions returns the revisions that a workload owns, the oldest first.
+// Revisions returns the revisions that a workload owns, the oldest first. The last one is the newest.
 func (c *Cluster) Revisions(ctx context.Context, w *workload.Workload) ([]*appsv1.ControllerRevision, error) {
 	return Revisions(ctx, c.Core, w)
 }
@@ -141,7 +145,8 @@ func Revisions(ctx context.Context, core kubernetes.Interface, w *workload.Workl
 	return owned, nil
 }
 
-// Claims returns the claims that a Pod mounts, in the order of its volumes. Claims that do not exist are left out.
+// Claims returns the claims that a Pod mounts, in the order of its volumes. Claims that do not exist are left out,
+// because a Pod that waits for one is also shown.
 func (c *Cluster) Claims(ctx context.Context, pod *corev1.Pod) ([]*corev1.PersistentVolumeClaim, error) {
 	var claims []*corev1.PersistentVolumeClaim
 	for i := range pod.Spec.Volumes {
@@ -161,7 +166,8 @@ func (c *Cluster) Claims(ctx context.Context, pod *corev1.Pod) ([]*corev1.Persis
 	return claims, nil
 }
 
-// Warnings returns the messages of the warnings about an object, the newest first.
+// Warnings returns the messages of the warnings about an object, the newest first. The UID selects the events, so
+// those of an earlier object of the same name are left out.
 func (c *Cluster) Warnings(ctx context.Context, object metav1.Object) ([]string, error) {
 	list, err := c.Core.CoreV1().Events(object.GetNamespace()).List(ctx,
 		metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(object.GetUID())})
@@ -178,6 +184,7 @@ func (c *Cluster) Warnings(ctx context.Context, object metav1.Object) ([]string,
 	return warnings, nil
 }
 
+// latest returns when an event happened last. Which field says so depends on the API by which it was recorded.
 func latest(event *corev1.Event) metav1.Time {
 	if event.Series != nil {
 		return metav1.NewTime(event.Series.LastObservedTime.Time)

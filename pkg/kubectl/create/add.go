@@ -13,7 +13,7 @@ import (
 	"k8s.io/kubectl/pkg/util/templates"
 )
 
-// Add makes create have the subcommands of this package, and no others.
+// Add makes create have the subcommands of this package, and no others. kubectl itself has the others.
 func Add(parent *cobra.Command, factory cmdutil.Factory, streams genericiooptions.IOStreams) {
 	parent.RemoveCommand(parent.Commands()...)
 	parent.AddCommand(
@@ -21,6 +21,8 @@ func Add(parent *cobra.Command, factory cmdutil.Factory, streams genericiooption
 	)
 }
 
+// newRestart returns the command that creates a ContainerRecreateRequest. The names of its flags differ from the
+// usual form, because users know them like this.
 func newRestart(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	flags := &restart{}
 	command, o := newCommand(factory, streams, &cobra.Command{
@@ -43,6 +45,7 @@ func newRestart(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	return command
 }
 
+// newPull returns the command that creates an ImagePullJob.
 func newPull(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	flags := &pull{}
 	command, o := newCommand(factory, streams, &cobra.Command{
@@ -60,6 +63,7 @@ func newPull(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra
 	return command
 }
 
+// newBroadcastJob returns the command that creates a BroadcastJob from an image or from a schedule.
 func newBroadcastJob(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	flags := &source{}
 	command, _ := newCommand(factory, streams, &cobra.Command{
@@ -77,7 +81,9 @@ func newBroadcastJob(factory cmdutil.Factory, streams genericiooptions.IOStreams
 	return command
 }
 
-// newJob returns kubectl's create job, which also accepts an AdvancedCronJob.
+// newJob returns kubectl's create job, which also accepts an AdvancedCronJob. For any other source, kubectl's own
+// function runs. For an AdvancedCronJob, the flags that the user has set are copied to a command of this package,
+// which is never shown.
 func newJob(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	command := kubectlcreate.NewCmdCreateJob(factory, streams)
 	run, flags := command.Run, &source{}
@@ -88,10 +94,12 @@ func newJob(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.
 	command.Run = func(command *cobra.Command, args []string) {
 		flags.from, flags.image = cmdutil.GetFlagString(command, "from"), cmdutil.GetFlagString(command, "image")
 		kind, _, _ := strings.Cut(flags.from, "/")
+		// The type may be written with its group.
 		if kind, _, _ = strings.Cut(strings.ToLower(kind), "."); kind != "acj" && kind != "advancedcronjob" && kind != "advancedcronjobs" {
 			run(command, args)
 			return
 		}
+		// The two commands have the same flags for output and dry runs, so their values can be copied.
 		ours.SetContext(command.Context())
 		command.Flags().Visit(func(flag *pflag.Flag) {
 			if same := ours.Flags().Lookup(flag.Name); same != nil {
@@ -104,6 +112,7 @@ func newJob(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.
 	return command
 }
 
+// add adds the flags of a source.
 func (s *source) add(command *cobra.Command) {
 	command.Flags().StringVar(&s.image, "image", "", "Image name to run.")
 	command.Flags().StringVar(&s.from, "from", "", "The AdvancedCronJob to create the job from.")

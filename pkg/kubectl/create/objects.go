@@ -17,6 +17,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
+// The texts are those that users and scripts know.
 var (
 	errSource   = errors.New("either --image or --from must be specified")
 	errCommand  = errors.New("cannot specify --from and command")
@@ -25,11 +26,12 @@ var (
 	errImage    = errors.New("must specify --image")
 )
 
+// typeMeta returns the type of a Kruise object in the version in which it is stored.
 func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// restart are the flags of a request to restart containers.
+// restart are the flags of a request to restart containers. unready and minStarted are in seconds.
 type restart struct {
 	pod        string
 	containers []string
@@ -37,7 +39,8 @@ type restart struct {
 	minStarted int32
 }
 
-// request returns the request. Its fields that the server copies from the Pod are not set.
+// request returns the request. Its fields that the server copies from the Pod are not set. It reads the Pod for the
+// names of its containers, and refuses one that the Pod does not have.
 func (r *restart) request(ctx context.Context, o *options) (runtime.Object, error) {
 	if r.pod == "" {
 		return nil, errPod
@@ -49,6 +52,7 @@ func (r *restart) request(ctx context.Context, o *options) (runtime.Object, erro
 	case err != nil:
 		return nil, err
 	}
+	// Without names, all containers of the Pod are restarted.
 	names := r.containers
 	for i := range pod.Spec.Containers {
 		if len(r.containers) == 0 {
@@ -58,6 +62,7 @@ func (r *restart) request(ctx context.Context, o *options) (runtime.Object, erro
 	request := &v1beta1.ContainerRecreateRequest{
 		TypeMeta: typeMeta("ContainerRecreateRequest"), ObjectMeta: metav1.ObjectMeta{Name: o.name, Namespace: o.cluster.Namespace},
 		Spec: v1beta1.ContainerRecreateRequestSpec{
+			// A request that nobody carries out ends after five minutes, and is deleted half an hour after its end.
 			PodName: r.pod, ActiveDeadlineSeconds: new(int64(300)), TTLSecondsAfterFinished: new(int32(1800)),
 			Strategy: &v1beta1.ContainerRecreateRequestStrategy{
 				FailurePolicy:             v1beta1.FailContainerRecreateRequestFailurePolicy,
@@ -74,7 +79,7 @@ func (r *restart) request(ctx context.Context, o *options) (runtime.Object, erro
 	return request, nil
 }
 
-// pull are the flags of a job that pulls an image.
+// pull are the flags of a job that pulls an image. An empty parallelism means the default of the server.
 type pull struct {
 	image       string
 	parallelism string
@@ -82,6 +87,7 @@ type pull struct {
 	secrets     []string
 }
 
+// job returns the ImagePullJob. Without names of nodes, it has no selector and means all nodes.
 func (p *pull) job(_ context.Context, o *options) (runtime.Object, error) {
 	if p.image == "" {
 		return nil, errImage
@@ -103,6 +109,7 @@ func (p *pull) job(_ context.Context, o *options) (runtime.Object, error) {
 // source are the flags of a job: an image and a command, or an AdvancedCronJob.
 type source struct{ image, from string }
 
+// validate requires an image or a schedule, and not both. A schedule brings its own command.
 func (s *source) validate(o *options) error {
 	switch {
 	case (s.image == "") == (s.from == ""):
@@ -114,7 +121,7 @@ func (s *source) validate(o *options) error {
 	}
 }
 
-// schedule reads the AdvancedCronJob that --from names.
+// schedule reads the AdvancedCronJob that --from names. Another type is an error.
 func (s *source) schedule(ctx context.Context, o *options) (*v1beta1.AdvancedCronJob, error) {
 	info, err := o.cluster.One([]string{s.from})
 	if err != nil {
@@ -126,7 +133,8 @@ func (s *source) schedule(ctx context.Context, o *options) (*v1beta1.AdvancedCro
 	return o.cluster.Kruise.AppsV1beta1().AdvancedCronJobs(info.Namespace).Get(ctx, info.Name, metav1.GetOptions{})
 }
 
-// manual returns the metadata of an object that a user creates from a schedule.
+// manual returns the metadata of an object that a user creates from a schedule. The schedule controls the object, so
+// it is deleted with it. The annotation is the one of kubectl's create job.
 func manual(o *options, schedule *v1beta1.AdvancedCronJob, template metav1.ObjectMeta) metav1.ObjectMeta {
 	annotations := map[string]string{"cronjob.kubernetes.io/instantiate": "manual"}
 	maps.Copy(annotations, template.Annotations)
@@ -139,6 +147,7 @@ func manual(o *options, schedule *v1beta1.AdvancedCronJob, template metav1.Objec
 	}
 }
 
+// templateOf returns the name of the template that a schedule has, for a message.
 func templateOf(schedule *v1beta1.AdvancedCronJob) string {
 	switch {
 	case schedule.Spec.Template.JobTemplate != nil:
@@ -150,6 +159,7 @@ func templateOf(schedule *v1beta1.AdvancedCronJob) string {
 	}
 }
 
+// broadcastJob returns the BroadcastJob. From an image, its Pod runs once on each node and is not restarted.
 func (s *source) broadcastJob(ctx context.Context, o *options) (runtime.Object, error) {
 	if err := s.validate(o); err != nil {
 		return nil, err
@@ -157,6 +167,7 @@ func (s *source) broadcastJob(ctx context.Context, o *options) (runtime.Object, 
 	job := &v1beta1.BroadcastJob{
 		TypeMeta: typeMeta("BroadcastJob"), ObjectMeta: metav1.ObjectMeta{Name: o.name, Namespace: o.cluster.Namespace},
 	}
+	// The command replaces the entrypoint of the image, as in kubectl create job.
 	if s.image != "" {
 		job.Spec.Template.Spec = corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever,
@@ -168,6 +179,7 @@ func (s *source) broadcastJob(ctx context.Context, o *options) (runtime.Object, 
 	if err != nil {
 		return nil, err
 	}
+	// A schedule has exactly one template, so another one means another kind of job.
 	template := schedule.Spec.Template.BroadcastJobTemplate
 	if template == nil {
 		return nil, fmt.Errorf("from must be a broadcastJob template, but got %s", templateOf(schedule))

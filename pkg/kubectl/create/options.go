@@ -28,22 +28,24 @@ import (
 // fieldManager is the owner of the fields of new objects.
 const fieldManager = "kubectl kruise-create"
 
-// options are the flags that all subcommands have.
+// options are the flags that all subcommands have, and what follows from them. complete sets the second group.
 type options struct {
 	genericiooptions.IOStreams
 	print      *genericclioptions.PrintFlags
 	manager    string
 	validation string
 	save       bool
-	wait       bool
-	dryRun     cmdutil.DryRunStrategy
+	// wait is set only by subcommands whose work ends.
+	wait   bool
+	dryRun cmdutil.DryRunStrategy
 
 	cluster *cluster.Cluster
 	name    string
 	command []string
 }
 
-// newCommand returns a subcommand. make returns the object to create.
+// newCommand returns a subcommand. make returns the object to create; it may read the cluster, and is called after
+// the flags are complete. The command also accepts its name in lower case.
 func newCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams, command *cobra.Command,
 	make func(ctx context.Context, o *options) (runtime.Object, error),
 ) (*cobra.Command, *options) {
@@ -64,6 +66,7 @@ func newCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams, com
 	return command, o
 }
 
+// complete reads the flags and connects to the cluster. It sends no request.
 func (o *options) complete(factory cmdutil.Factory, command *cobra.Command, args []string) (err error) {
 	if o.name, err = kubectlcreate.NameFromCommandArgs(command, args); err != nil {
 		return err
@@ -80,7 +83,8 @@ func (o *options) complete(factory cmdutil.Factory, command *cobra.Command, args
 	return err
 }
 
-// create creates an object and prints it. If asked to, it waits until the object's work has ended.
+// create creates an object and prints it. If asked to, it waits until the object's work has ended. A dry run of the
+// client sends nothing; one of the server is sent as such.
 func (o *options) create(ctx context.Context, object runtime.Object) error {
 	if err := util.CreateOrUpdateAnnotation(o.save, object, scheme.DefaultJSONEncoder()); err != nil {
 		return err
@@ -90,6 +94,7 @@ func (o *options) create(ctx context.Context, object runtime.Object) error {
 		return err
 	}
 	created := &unstructured.Unstructured{Object: content}
+	// A new object has no status. The typed object would send an empty one.
 	delete(created.Object, "status")
 	objects := o.objects(created.GroupVersionKind())
 	if o.dryRun != cmdutil.DryRunClient {
@@ -106,18 +111,21 @@ func (o *options) create(ctx context.Context, object runtime.Object) error {
 	if err != nil {
 		return err
 	}
+	// A dry run has no progress to wait for.
 	if err := printer.PrintObj(created, o.Out); err != nil || !o.wait || o.dryRun != cmdutil.DryRunNone {
 		return err
 	}
 	return o.follow(ctx, objects, created)
 }
 
+// objects returns a client for a kind. All kinds of this package have a regular plural.
 func (o *options) objects(kind schema.GroupVersionKind) dynamic.ResourceInterface {
 	plural := strings.ToLower(kind.Kind) + "s"
 	return o.cluster.Dynamic.Resource(kind.GroupVersion().WithResource(plural)).Namespace(o.cluster.Namespace)
 }
 
-// follow prints the progress of an object until its work has ended. It fails if the work failed.
+// follow prints the progress of an object until its work has ended. It fails if the work failed, or if the object is
+// deleted before. A line is printed only if it differs from the last one.
 func (o *options) follow(ctx context.Context, objects dynamic.ResourceInterface, object *unstructured.Unstructured) error {
 	selector := fields.OneTermEqualSelector("metadata.name", object.GetName()).String()
 	source := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
@@ -130,6 +138,7 @@ func (o *options) follow(ctx context.Context, objects dynamic.ResourceInterface,
 			return objects.Watch(ctx, options)
 		},
 	}, o.cluster.Dynamic)
+	// UntilWithSync lists and watches again if the server closes the watch, so a long wait survives that.
 	last := ""
 	_, err := watchtools.UntilWithSync(ctx, source, &unstructured.Unstructured{}, nil, func(event watch.Event) (bool, error) {
 		current, ok := event.Object.(*unstructured.Unstructured)

@@ -26,11 +26,13 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
+// installed makes Install safe to call for each command tree: a second call would wrap its own function.
 var installed sync.Once
 
 // Install makes kubectl's describe use this package for kinds that roll out. kubectl keeps the function in a global variable.
 func Install(now clock.PassiveClock) {
 	installed.Do(func() {
+		// All other kinds are described by kubectl.
 		other := kubectldescribe.DescriberFn
 		kubectldescribe.DescriberFn = func(getter genericclioptions.RESTClientGetter, mapping *meta.RESTMapping,
 		) (kubectldescribe.ResourceDescriber, error) {
@@ -38,6 +40,7 @@ func Install(now clock.PassiveClock) {
 			if row == nil || !row.RollsOut() {
 				return other(getter, mapping)
 			}
+			// Clients are made for each description, because kubectl passes the flags of the command here.
 			config, err := getter.ToRESTConfig()
 			if err != nil {
 				return nil, err
@@ -48,15 +51,18 @@ func Install(now clock.PassiveClock) {
 	})
 }
 
+// describer describes the workloads of one kind.
 type describer struct {
 	cluster *cluster.Cluster
 	row     *workload.Kind
 	clock   clock.PassiveClock
 }
 
-// Describe implements kubectl's ResourceDescriber.
+// Describe implements kubectl's ResourceDescriber. The workload is read by why.Read, so the answer of the command why
+// is a part of the description.
 func (d *describer) Describe(namespace, name string, settings kubectldescribe.DescriberSettings) (string, error) {
 	ctx := context.TODO() //nolint:forbidigo // kubectl's interface has no context.
+	// why.Read needs only the namespace, the name and the UID of the object.
 	object := &unstructured.Unstructured{}
 	object.SetNamespace(namespace)
 	w, err := d.cluster.Workload(ctx, d.row, namespace, name)
@@ -74,6 +80,7 @@ func (d *describer) Describe(namespace, name string, settings kubectldescribe.De
 		return "", err
 	}
 	if settings.ShowEvents {
+		// The UID leaves out events of an earlier object with the same name.
 		events, err := d.cluster.Core.CoreV1().Events(namespace).List(ctx,
 			metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(w.GetUID())})
 		if err != nil {
@@ -84,7 +91,7 @@ func (d *describer) Describe(namespace, name string, settings kubectldescribe.De
 	return out.String(), nil
 }
 
-// write describes a workload without its events.
+// write describes a workload without its events. All its counts come from Progress, as in the other commands.
 func write(out io.Writer, facts *why.Facts) error {
 	w, p := facts.Workload, facts.Progress
 	selector, err := w.LabelSelector()
@@ -95,6 +102,7 @@ func write(out io.Writer, facts *why.Facts) error {
 	if err != nil {
 		return err
 	}
+	// The line Rollout has the same text as the command rollout status.
 	status, _ := polymorphic.Sentence(w, p)
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	for _, line := range [][2]string{
@@ -114,6 +122,7 @@ func write(out io.Writer, facts *why.Facts) error {
 	return pods(out, facts)
 }
 
+// conditions prints a table of the conditions. It prints nothing without any.
 func conditions(out io.Writer, w *workload.Workload) {
 	all := w.Conditions()
 	if len(all) == 0 {
@@ -127,6 +136,7 @@ func conditions(out io.Writer, w *workload.Workload) {
 	_ = table.Flush()
 }
 
+// pods prints a table of the Pods. A Pod in a state of a lifecycle hook shows that state and not its phase.
 func pods(out io.Writer, facts *why.Facts) error {
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprint(table, "Pods:\n  Name\tUpdated\tReady\tState\tNode\n  ----\t-------\t-----\t-----\t----\n")
@@ -141,6 +151,7 @@ func pods(out io.Writer, facts *why.Facts) error {
 	return table.Flush()
 }
 
+// listed returns labels or annotations in one line, sorted.
 func listed(of map[string]string) string {
 	if len(of) == 0 {
 		return "<none>"

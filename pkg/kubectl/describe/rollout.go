@@ -30,7 +30,7 @@ var (
 	errTimedOut    = errors.New("timed out waiting for the condition")
 )
 
-// rolloutKind is the kind of Rollouts, in any version.
+// rolloutKind is the kind of Rollouts, in any version. It belongs to another project, so it is read unstructured.
 var rolloutKind = schema.GroupKind{Group: "rollouts.kruise.io", Kind: "Rollout"}
 
 // rolloutOptions are the flags of the command.
@@ -71,6 +71,7 @@ func NewRollout(factory cmdutil.Factory, streams genericiooptions.IOStreams, now
 	return command
 }
 
+// run checks the arguments, and describes what they name. --watch has an effect only with a name.
 func (o *rolloutOptions) run(ctx context.Context, factory cmdutil.Factory, streams genericiooptions.IOStreams, now clock.PassiveClock,
 	args []string,
 ) error {
@@ -90,6 +91,7 @@ func (o *rolloutOptions) run(ctx context.Context, factory cmdutil.Factory, strea
 	if err != nil {
 		return err
 	}
+	// Rollouts are of another project. Their version is the one that the server prefers.
 	mapping, err := mapper.RESTMapping(rolloutKind)
 	if err != nil {
 		return fmt.Errorf("find the kind Rollout, which is installed separately: %w", err)
@@ -102,13 +104,14 @@ func (o *rolloutOptions) run(ctx context.Context, factory cmdutil.Factory, strea
 	d := &rolloutDescriber{
 		cluster: c, mapper: mapper, clock: now, plain: o.plain, rollouts: c.Dynamic.Resource(mapping.Resource).Namespace(c.Namespace),
 	}
+	// Only one Rollout can be followed, so --all describes each of them once.
 	if o.watch && len(args) == 1 {
 		return d.follow(ctx, streams, args[0])
 	}
 	return d.once(ctx, streams, args)
 }
 
-// once describes the named Rollout, or all.
+// once describes the named Rollout, or all. Several descriptions are separated by an empty line.
 func (d *rolloutDescriber) once(ctx context.Context, streams genericiooptions.IOStreams, names []string) error {
 	list := &unstructured.UnstructuredList{}
 	if len(names) == 1 {
@@ -138,7 +141,8 @@ func (d *rolloutDescriber) once(ctx context.Context, streams genericiooptions.IO
 	return nil
 }
 
-// follow describes a Rollout after each change, until it is healthy or ctx ends.
+// follow describes a Rollout after each change, until it is healthy or ctx ends. It prints only a description that
+// differs from the last one, after a line that separates the two. A watch that the server closes is started again.
 func (d *rolloutDescriber) follow(ctx context.Context, streams genericiooptions.IOStreams, name string) error {
 	last := ""
 	show := func(rollout *unstructured.Unstructured) (done bool, err error) {
@@ -166,9 +170,11 @@ func (d *rolloutDescriber) follow(ctx context.Context, streams genericiooptions.
 	}
 }
 
+// separatorWidth is the length of the line between two descriptions, in characters.
 const separatorWidth = 80
 
-// untilClosed shows a Rollout now and after each event, until show returns true or the server closes the watch.
+// untilClosed shows a Rollout now and after each event, until show returns true or the server closes the watch. A
+// deleted Rollout is also an end.
 func (d *rolloutDescriber) untilClosed(
 	ctx context.Context, name string, show func(*unstructured.Unstructured) (bool, error),
 ) (done bool, err error) {
@@ -179,6 +185,7 @@ func (d *rolloutDescriber) untilClosed(
 	if done, err := show(rollout); done || err != nil {
 		return done, err
 	}
+	// The watch begins at the version that was shown, so no change is missed.
 	events, err := d.rollouts.Watch(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(), ResourceVersion: rollout.GetResourceVersion(),
 	})
@@ -189,6 +196,7 @@ func (d *rolloutDescriber) untilClosed(
 	for event := range events.ResultChan() {
 		changed, ok := event.Object.(*unstructured.Unstructured)
 		switch {
+		// Nothing is left to follow, so this is the end and no error.
 		case event.Type == watch.Deleted:
 			return true, nil
 		case !ok || event.Type == watch.Error:
@@ -209,7 +217,7 @@ func ignoreExpired(err error) error {
 	return err
 }
 
-// rolloutDescriber describes Rollouts.
+// rolloutDescriber describes Rollouts of one namespace.
 type rolloutDescriber struct {
 	cluster  *cluster.Cluster
 	mapper   mapper

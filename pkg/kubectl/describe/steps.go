@@ -24,28 +24,31 @@ import (
 // batchLabel is the label of Pods with the batch that updated them.
 const batchLabel = "rollouts.kruise.io/rollout-batch-id"
 
-// mapper finds the resource of a kind.
+// mapper finds the resource of a kind. It is the part of a RESTMapper that this package needs.
 type mapper interface {
 	RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
 }
 
-// phases are the icons and colors of the phases of a Rollout.
+// phases are the icons and colors of the phases of a Rollout. The colors are codes of ANSI terminals.
 var phases = map[string]struct{ icon, color string }{
 	"Healthy": {"✔", "32"}, "Progressing": {"◌", "33"}, "Initial": {"◌", "33"}, "Terminating": {"✖", "31"}, "Disabled": {"॥", "90"},
 	"Disabling": {"॥", "90"}, "StepPaused": {"॥", "36"},
 }
 
+// phaseOf returns the phase, or an empty string before the controller has set one.
 func phaseOf(rollout *unstructured.Unstructured) string {
 	phase, _, _ := unstructured.NestedString(rollout.Object, "status", "phase")
 	return phase
 }
 
-// status returns the phase with its icon. A Rollout that waits for an approval is paused.
+// status returns the phase with its icon. A Rollout that waits for an approval is paused. state is the state of the
+// current step. plain leaves the colors out.
 func status(rollout *unstructured.Unstructured, state string, plain bool) string {
 	phase, shown := phaseOf(rollout), phaseOf(rollout)
 	if phase == "Progressing" && state == "StepPaused" {
 		phase, shown = state, "Paused"
 	}
+	// A newer release of Rollouts can have phases that are not in the table. They have no icon.
 	look, known := phases[phase]
 	switch {
 	case phase == "":
@@ -59,7 +62,8 @@ func status(rollout *unstructured.Unstructured, state string, plain bool) string
 	}
 }
 
-// strategyOf returns the name of the strategy, its fields, and the status of it. Rollouts without a strategy are canaries.
+// strategyOf returns the name of the strategy, its fields, and the status of it. Rollouts without a strategy are
+// canaries. spec and state are nil if they are missing.
 func strategyOf(rollout *unstructured.Unstructured) (name string, spec, state map[string]any) {
 	for _, known := range []struct{ name, spec, status string }{
 		{"BlueGreen", "blueGreen", "blueGreenStatus"}, {"Canary", "canary", "canaryStatus"},
@@ -74,7 +78,8 @@ func strategyOf(rollout *unstructured.Unstructured) (name string, spec, state ma
 	return name, spec, state
 }
 
-// describe returns the description of a Rollout.
+// describe returns the description of a Rollout, its workload and the Pods. Fields that are missing or have another
+// form are shown as missing, because the kind can be of any release.
 func (d *rolloutDescriber) describe(ctx context.Context, rollout *unstructured.Unstructured) (string, error) {
 	name, spec, state := strategyOf(rollout)
 	steps, _, _ := unstructured.NestedSlice(spec, "steps")
@@ -115,7 +120,8 @@ func (d *rolloutDescriber) describe(ctx context.Context, rollout *unstructured.U
 	return out.String(), nil
 }
 
-// described returns what a step changes, such as "20% of the Pods, 10% of the traffic, then wait for an approval".
+// described returns what a step changes, such as "replicas 20%, traffic 10%, pause until approved". It returns only
+// the fields that the step has.
 func described(step any) string {
 	fields, ok := step.(map[string]any)
 	if !ok {
@@ -143,6 +149,7 @@ func described(step any) string {
 	return strings.Join(parts, ", ")
 }
 
+// listedRoutings returns the services of the traffic routings, and by what each is routed.
 func listedRoutings(routings []any) string {
 	var names []string
 	for _, value := range routings {
@@ -162,7 +169,8 @@ func listedRoutings(routings []any) string {
 	return strings.Join(names, "; ")
 }
 
-// workload reads the workload of a Rollout. It returns nil if the Rollout has no workload.
+// workload reads the workload of a Rollout. It returns nil if the Rollout has no workload. The reference is in one of
+// two places, depending on the version of the Rollout.
 func (d *rolloutDescriber) workload(ctx context.Context, rollout *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ref, _, _ := unstructured.NestedStringMap(rollout.Object, "spec", "workloadRef")
 	if ref == nil {
@@ -183,7 +191,8 @@ func (d *rolloutDescriber) workload(ctx context.Context, rollout *unstructured.U
 	return found, nil
 }
 
-// workloadRows prints the workload. state is the status of the strategy.
+// workloadRows prints the workload. state is the status of the strategy. Its revisions come before those of the
+// workload.
 func (d *rolloutDescriber) workloadRows(row func(label, value string), workload *unstructured.Unstructured, state map[string]any) {
 	text := func(of map[string]any, path ...string) string {
 		value, _, _ := unstructured.NestedString(of, path...)
@@ -209,6 +218,7 @@ func (d *rolloutDescriber) workloadRows(row func(label, value string), workload 
 	row("Replicas", strings.Join(counts, " | "))
 }
 
+// images returns the images of the Pod template, in the order of its containers.
 func images(workload *unstructured.Unstructured) (all []string) {
 	containers, _, _ := unstructured.NestedSlice(workload.Object, "spec", "template", "spec", "containers")
 	for _, container := range containers {
@@ -219,7 +229,8 @@ func images(workload *unstructured.Unstructured) (all []string) {
 	return all
 }
 
-// pods prints the Pods of a workload by batch. Those that are ready come first.
+// pods prints the Pods of a workload by batch. Those with more ready containers come first. It lists by the
+// selector of the workload and not by the owner, because the Pods of a Deployment belong to its ReplicaSets.
 func (d *rolloutDescriber) pods(ctx context.Context, out io.Writer, workload *unstructured.Unstructured) error {
 	selector := &metav1.LabelSelector{}
 	given, _, _ := unstructured.NestedMap(workload.Object, "spec", "selector")
@@ -242,6 +253,7 @@ func (d *rolloutDescriber) pods(ctx context.Context, out io.Writer, workload *un
 	_, _ = fmt.Fprint(table, "Pods:\n  NAME\tREADY\tBATCH ID\tREVISION\tAGE\tRESTARTS\tSTATUS\n")
 	for i := range list.Items {
 		pod := &list.Items[i]
+		// Pods of Deployments have the second label only.
 		revision := cmp.Or(pod.Labels[pub.ControllerRevisionHashKey], pod.Labels["pod-template-hash"])
 		_, _ = fmt.Fprintf(table, "  %s\t%d/%d\t%s\t%s\t%s\t%d\t%s\n", pod.Name, readyContainers(pod), len(pod.Spec.Containers),
 			cmp.Or(pod.Labels[batchLabel], "-"), revision, d.age(pod), restarts(pod), podStatus(pod))
@@ -249,6 +261,7 @@ func (d *rolloutDescriber) pods(ctx context.Context, out io.Writer, workload *un
 	return table.Flush()
 }
 
+// age returns how long ago the Pod was created, in the form of kubectl get.
 func (d *rolloutDescriber) age(pod *corev1.Pod) string {
 	if pod.CreationTimestamp.IsZero() {
 		return "<unknown>"
@@ -256,6 +269,7 @@ func (d *rolloutDescriber) age(pod *corev1.Pod) string {
 	return duration.HumanDuration(d.clock.Since(pod.CreationTimestamp.Time))
 }
 
+// readyContainers returns how many containers are ready, as kubectl get shows them.
 func readyContainers(pod *corev1.Pod) (ready int) {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Ready {
@@ -265,6 +279,7 @@ func readyContainers(pod *corev1.Pod) (ready int) {
 	return ready
 }
 
+// restarts returns the sum of the restarts of all containers.
 func restarts(pod *corev1.Pod) (sum int32) {
 	for i := range pod.Status.ContainerStatuses {
 		sum += pod.Status.ContainerStatuses[i].RestartCount
@@ -272,7 +287,7 @@ func restarts(pod *corev1.Pod) (sum int32) {
 	return sum
 }
 
-// podStatus is the phase, or why a container waits.
+// podStatus is the phase, or why a container waits. It is a short form of what kubectl get shows.
 func podStatus(pod *corev1.Pod) string {
 	if pod.DeletionTimestamp != nil {
 		return "Terminating"

@@ -12,12 +12,14 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
+// The modes are those of files that everybody may read.
 const (
 	mayRead  = 0o644
 	mayEnter = 0o755
 )
 
-// NewCommand returns the command generate-docs. It documents the root command that it is added to.
+// NewCommand returns the command generate-docs. It documents the root command that it is added to, so it is added
+// after all others. It is hidden, because it is for maintainers.
 func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	dir := "docs"
 	command := &cobra.Command{
@@ -37,7 +39,7 @@ func NewCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	return command
 }
 
-// write writes the pages of a command and of its subcommands, and returns their number.
+// write writes the pages of a command and of its subcommands, and returns their number. It replaces existing pages.
 func write(command *cobra.Command, dir string) (count int, err error) {
 	if err := os.MkdirAll(dir, mayEnter); err != nil {
 		return 0, err
@@ -69,10 +71,13 @@ func documented(command *cobra.Command) (shown []*cobra.Command) {
 // nameOf returns how users call a command.
 func nameOf(command *cobra.Command) string { return command.CommandPath() }
 
+// fileOf returns the name of the page of a command.
 func fileOf(command *cobra.Command) string {
 	return strings.ReplaceAll(nameOf(command), " ", "_") + ".md"
 }
 
+// page returns the page of a command: its description, usage, examples, own flags, and links to its subcommands and
+// its parent. A section without content is left out.
 func page(command *cobra.Command) string {
 	out := &strings.Builder{}
 	section := func(heading, content string) {
@@ -80,6 +85,7 @@ func page(command *cobra.Command) string {
 			_, _ = fmt.Fprintf(out, "\n## %s\n\n```\n%s\n```\n", heading, content)
 		}
 	}
+	// Some commands of kubectl have no long description.
 	description := strings.TrimSpace(command.Long)
 	if description == "" {
 		description = strings.TrimSpace(command.Short)
@@ -103,6 +109,7 @@ func page(command *cobra.Command) string {
 	return out.String()
 }
 
+// usages returns the help of flags, or an empty string if none is shown.
 func usages(flags *pflag.FlagSet) string {
 	if !flags.HasAvailableFlags() {
 		return ""

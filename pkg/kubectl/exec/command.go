@@ -15,12 +15,14 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// NewCommand returns kubectl's exec with the flag --sidecar.
+// NewCommand returns kubectl's exec with the flag --sidecar. It runs before kubectl's own function, and sets the flag
+// --container. If the Pod has no hot upgrade of the sidecar, kubectl chooses the container as usual.
 func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	command := kubectlexec.NewCmdExec(factory, streams)
 	run, sidecar := command.Run, ""
 	command.Flags().StringVarP(&sidecar, "sidecar", "S", "", "Name of a sidecar of a hot upgrade. The command runs in its working container.")
 	command.Run = func(command *cobra.Command, args []string) {
+		// Without a Pod before the dash, kubectl reports the mistake.
 		if sidecar != "" && len(args) > 0 && command.ArgsLenAtDash() != 0 {
 			pod, err := find(command, factory, args[0])
 			cmdutil.CheckErr(err)
@@ -35,7 +37,8 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	return command
 }
 
-// find returns the Pod that kubectl would choose.
+// find returns the Pod that kubectl would choose. The Pod is fixed before the container is looked up, so both belong
+// together.
 func find(command *cobra.Command, factory cmdutil.Factory, name string) (*corev1.Pod, error) {
 	namespace, _, err := factory.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -53,7 +56,8 @@ func find(command *cobra.Command, factory cmdutil.Factory, name string) (*corev1
 	return polymorphichelpers.AttachablePodForObjectFn(factory, object, timeout)
 }
 
-// Working returns the container of a hot upgrade that works, or "".
+// Working returns the container of a hot upgrade that works, or "". An annotation that cannot be read counts as
+// missing.
 func Working(pod *corev1.Pod, sidecar string) string {
 	containers := map[string]string{}
 	if err := json.Unmarshal([]byte(pod.Annotations[pub.SidecarSetWorkingContainersKey]), &containers); err != nil {

@@ -24,7 +24,7 @@ var resources = []schema.GroupResource{
 	{Group: "policy.kruise.io", Resource: "podunavailablebudgets"},
 }
 
-// NewAll returns the command get all.
+// NewAll returns the command get all. It takes no arguments besides the flags of all commands.
 func NewAll(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	return &cobra.Command{
 		Use:                   "all",
@@ -41,6 +41,9 @@ func NewAll(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.
 	}
 }
 
+// all prints the objects of each resource with kubectl's own get, so the columns are those of the server. A resource
+// without objects is left out with its heading. kubectl's message about missing objects goes to a buffer that nobody
+// reads.
 func all(factory cmdutil.Factory, streams genericiooptions.IOStreams) error {
 	mapper, err := factory.ToRESTMapper()
 	if err != nil {
@@ -50,6 +53,7 @@ func all(factory cmdutil.Factory, streams genericiooptions.IOStreams) error {
 		if _, err := mapper.ResourceFor(resource.WithVersion("")); meta.IsNoMatchError(err) {
 			continue
 		}
+		// The table is collected first, because a resource without objects gets no heading.
 		table := &bytes.Buffer{}
 		part := genericiooptions.IOStreams{In: streams.In, Out: table, ErrOut: &bytes.Buffer{}}
 		options := kubectlget.NewGetOptions("kubectl kruise", part)

@@ -27,8 +27,11 @@ type request struct {
 	body                                  []byte
 }
 
+// answer answers a request for objects. A watch does not hold the lock, because it lasts as long as the client wants.
+// Writes are recorded, except for dry runs.
 func (q *request) answer(w http.ResponseWriter, r *http.Request) {
 	s := q.server
+	// Informers ask for the existing objects by a watch first. After this answer they list, as with an older server.
 	if r.URL.Query().Get("sendInitialEvents") != "" {
 		refuse(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "sendInitialEvents is not supported: list, and then watch")
 		return
@@ -52,6 +55,7 @@ func (q *request) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// key returns the key of an object in the namespace of the request.
 func (q *request) key(name string) string {
 	return key(q.resource.group, q.resource.plural, q.namespace, name)
 }
@@ -63,6 +67,8 @@ func (q *request) shown(object map[string]any) map[string]any {
 	return copied.Object
 }
 
+// selected returns the objects that the request selects, in the order of their keys. Without a namespace, it selects
+// all.
 func (q *request) selected(r *http.Request) (items []any) {
 	prefix := key(q.resource.group, q.resource.plural, "", "")
 	if q.namespace != "" {
@@ -85,6 +91,7 @@ func (q *request) selected(r *http.Request) (items []any) {
 	return items
 }
 
+// list answers with the current version, at which a watch can begin.
 func (q *request) list(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, map[string]any{
 		"kind": q.resource.kind + "List", "apiVersion": groupVersion(q.resource.group, q.version),
@@ -92,6 +99,7 @@ func (q *request) list(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// create stores an object with a UID that follows from its name, so tests know it.
 func (q *request) create(w http.ResponseWriter, r *http.Request) {
 	object := map[string]any{}
 	if err := json.Unmarshal(q.body, &object); err != nil {
@@ -112,6 +120,7 @@ func (q *request) keep(r *http.Request, name string, object map[string]any) {
 	}
 }
 
+// one answers a request for one object or its subresource.
 func (q *request) one(w http.ResponseWriter, r *http.Request) {
 	object, found := q.server.objects[q.key(q.name)]
 	switch {
@@ -129,12 +138,14 @@ func (q *request) one(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// change answers an update or a patch. It checks the resourceVersion as a real server does.
 func (q *request) change(w http.ResponseWriter, r *http.Request, object map[string]any) {
 	changed, err := q.changed(r, q.shown(object))
 	if err != nil {
 		refuse(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
 		return
 	}
+	// Without a resourceVersion in the request, the object has its own, and the write is unconditional.
 	given := (&unstructured.Unstructured{Object: changed}).GetResourceVersion()
 	if given != "" && given != (&unstructured.Unstructured{Object: object}).GetResourceVersion() {
 		refuse(w, http.StatusConflict, metav1.StatusReasonConflict, "the object has been modified")
@@ -144,13 +155,15 @@ func (q *request) change(w http.ResponseWriter, r *http.Request, object map[stri
 	answer(w, http.StatusOK, q.shown(changed))
 }
 
-// changed returns an object after the request.
+// changed returns an object after the request. The content type says which patch it is; without one, the body
+// replaces the object.
 func (q *request) changed(r *http.Request, object map[string]any) (map[string]any, error) {
 	before, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
 	after := q.body
+	// A PUT has another content type, and its body is the new object.
 	switch types.PatchType(r.Header.Get("Content-Type")) {
 	case types.MergePatchType:
 		after, err = jsonpatch.MergePatch(before, q.body)
@@ -175,6 +188,7 @@ func (q *request) changed(r *http.Request, object map[string]any) (map[string]an
 	return changed, json.Unmarshal(after, &changed)
 }
 
+// scale answers requests for the subresource scale. Every kind with it keeps its replicas in spec.replicas.
 func (q *request) scale(w http.ResponseWriter, r *http.Request, object map[string]any) {
 	replicas, _, _ := unstructured.NestedFieldCopy(object, "spec", "replicas")
 	scale := map[string]any{
@@ -196,7 +210,8 @@ func (q *request) scale(w http.ResponseWriter, r *http.Request, object map[strin
 	answer(w, http.StatusOK, scale)
 }
 
-// watch sends the selected objects, and then each change of one of them.
+// watch sends the changes after the version of the request, and then each change, of the selected objects. Past
+// changes are sent from memory, so a watch can begin at any version.
 func (q *request) watch(w http.ResponseWriter, r *http.Request) {
 	s := q.server
 	changes := make(chan change, 100)

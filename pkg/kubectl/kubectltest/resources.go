@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// resource is a resource that the server offers.
+// resource is a resource that the server offers. cluster is true if its objects have no namespace, scale if it has
+// that subresource.
 type resource struct {
 	group    string
 	versions []string
@@ -42,6 +43,7 @@ policy.kruise.io v1beta1,v1alpha1 podunavailablebudgets PodUnavailableBudget pub
 rollouts.kruise.io v1beta1 rollouts Rollout -
 `
 
+// resources reads the table of resources. The sign - is the group without a name, or no short name.
 func resources() (all []resource) {
 	for line := range strings.Lines(strings.TrimSpace(offered)) {
 		words := strings.Fields(line)
@@ -53,6 +55,7 @@ func resources() (all []resource) {
 	return all
 }
 
+// groupVersion returns the form of apiVersion. The core group has no name.
 func groupVersion(group, version string) string { return strings.TrimPrefix(group+"/"+version, "/") }
 
 // groups returns the groups in the order of the resources.

@@ -33,11 +33,15 @@ func Run(t *testing.T, server *Server, args ...string) Result {
 	return Watch(t, server, io.Discard, args...)
 }
 
-// Watch is Run, and also writes what the command prints to a writer as it comes.
+// Watch is Run, and also writes what the command prints to a writer as it comes, for commands that a test must end
+// itself.
 func Watch(t *testing.T, server *Server, live io.Writer, args ...string) (result Result) {
 	t.Helper()
+	// The command must not use a kubeconfig or preferences of the machine.
 	t.Setenv("KUBECONFIG", os.DevNull)
 	t.Setenv("KUBECTL_KUBERC", "false")
+	// kubectl ends the process on an error. Here it panics with the message and the code instead, which the deferred
+	// function below turns into the Result.
 	cmdutil.BehaviorOnFatal(func(message string, code int) { panic(exit{message, code}) })
 	defer cmdutil.DefaultBehaviorOnFatal()
 	out, errOut := &bytes.Buffer{}, &bytes.Buffer{}

@@ -25,20 +25,22 @@ type Write struct {
 	Body               string
 }
 
-// Server is an API server in memory.
+// Server is an API server in memory. Its methods may be called while a command runs.
 type Server struct {
 	URL string
 
 	resources []resource
-	lock      sync.Mutex
-	version   int
-	objects   map[string]map[string]any
-	writes    []Write
-	changes   []change
-	watchers  []chan change
+	// lock guards the fields below it.
+	lock sync.Mutex
+	// version is the last resourceVersion. It grows with each write of any object.
+	version  int
+	objects  map[string]map[string]any
+	writes   []Write
+	changes  []change
+	watchers []chan change
 }
 
-// change is an event of a watch.
+// change is an event of a watch, in the form in which it is sent. key and version are not sent.
 type change struct {
 	key     string
 	version int
@@ -46,7 +48,8 @@ type change struct {
 	Object  map[string]any `json:"object"`
 }
 
-// New starts a server with objects, written as YAML documents. It ends with the test.
+// New starts a server with objects, written as YAML documents. It ends with the test. An object without a namespace
+// is in the namespace default.
 func New(t *testing.T, documents ...string) *Server {
 	t.Helper()
 	s := &Server{resources: resources(), objects: map[string]map[string]any{}}
@@ -64,6 +67,7 @@ func New(t *testing.T, documents ...string) *Server {
 // Prefer makes a version of the group of the workloads the preferred one.
 func (s *Server) Prefer(version string) *Server {
 	for i := range s.resources {
+		// Only the groups of Kruise have several versions here.
 		if versions := s.resources[i].versions; len(versions) > 1 {
 			others := slices.DeleteFunc(slices.Clone(versions), func(v string) bool { return v == version })
 			s.resources[i].versions = append([]string{version}, others...)
@@ -72,7 +76,8 @@ func (s *Server) Prefer(version string) *Server {
 	return s
 }
 
-// Put stores an object, written as YAML.
+// Put stores an object, written as YAML. The object becomes one of the first resource with its kind and group.
+// Watches see the change.
 func (s *Server) Put(t *testing.T, document string) {
 	t.Helper()
 	object := map[string]any{}
@@ -101,7 +106,7 @@ func (s *Server) Put(t *testing.T, document string) {
 	t.Fatalf("no resource for %s %s", read.GetAPIVersion(), read.GetKind())
 }
 
-// Get returns a stored object.
+// Get returns a stored object of the namespace default, or one without a namespace. A missing object fails the test.
 func (s *Server) Get(t *testing.T, group, plural, name string) *unstructured.Unstructured {
 	t.Helper()
 	s.lock.Lock()
@@ -122,11 +127,12 @@ func (s *Server) Writes() []Write {
 	return slices.Clone(s.writes)
 }
 
+// key returns the key of an object. An empty namespace is that of an object without one.
 func key(group, plural, namespace, name string) string {
 	return strings.Join([]string{group, plural, namespace, name}, "/")
 }
 
-// store keeps an object and tells watchers. The lock is held.
+// store keeps an object and tells watchers. The lock is held. It sets the resourceVersion.
 func (s *Server) store(key string, object map[string]any) {
 	s.version++
 	read := unstructured.Unstructured{Object: object}
@@ -190,12 +196,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, group, version st
 	refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
 }
 
+// answer writes a value in JSON.
 func answer(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(value)
 }
 
+// refuse writes an error in the form of the API.
 func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
 	answer(w, code, metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
@@ -203,7 +211,7 @@ func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message
 	})
 }
 
-// matches reports whether a request's selectors select an object.
+// matches reports whether a request's selectors select an object. Field selectors may name any field.
 func matches(r *http.Request, object *unstructured.Unstructured) bool {
 	selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
 	if err != nil || !selector.Matches(labels.Set(object.GetLabels())) {

@@ -39,6 +39,8 @@ func NewList(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra
 	return command
 }
 
+// list prints the rollouts that are under way. A rollout that only waits for the user, with the strategy OnDelete,
+// does not count. A kind that the server does not have is left out.
 func list(ctx context.Context, c *cluster.Cluster, streams genericiooptions.IOStreams, all bool) error {
 	namespace := c.Namespace
 	if all {
@@ -65,6 +67,7 @@ func list(ctx context.Context, c *cluster.Cluster, streams genericiooptions.IOSt
 			if err != nil {
 				return err
 			}
+			// The list needs no Pods, so one request for each kind is enough.
 			if model := (Model{Workload: w, Progress: progress}); !model.Done() && !progress.OnDelete {
 				models = append(models, model)
 			}

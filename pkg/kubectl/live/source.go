@@ -19,16 +19,20 @@ import (
 	"kruise.io/kruise/pkg/kubectl/workload"
 )
 
-// source follows a workload and its Pods.
+// source follows a workload and its Pods by two informers, one with a single object and one with the selector of the
+// workload.
 type source struct {
 	workloads, pods cache.Store
-	changed         chan struct{}
-	title           string
-	key             string
-	synced          []cache.InformerSynced
+	// changed has a signal after a change of either. One signal stands for all changes since the last read.
+	changed chan struct{}
+	// title and key name the workload. synced are the informers to wait for at the start.
+	title  string
+	key    string
+	synced []cache.InformerSynced
 }
 
-// follow starts to follow a workload. It ends with the context.
+// follow starts to follow a workload. It ends with the context. It returns when both caches are filled. A later
+// change of the selector is not noticed.
 func follow(ctx context.Context, c *cluster.Cluster, w *workload.Workload) (*source, error) {
 	selector, err := w.LabelSelector()
 	if err != nil {
@@ -38,6 +42,7 @@ func follow(ctx context.Context, c *cluster.Cluster, w *workload.Workload) (*sou
 		changed: make(chan struct{}, 1), title: w.Title + " " + w.GetName(),
 		key: strings.TrimPrefix(w.GetNamespace()+"/"+w.GetName(), "/"),
 	}
+	// The informer has one object only, whatever else is in the namespace.
 	one := fields.OneTermEqualSelector("metadata.name", w.GetName()).String()
 	objects := c.Dynamic.Resource(cluster.Resource(w.Kind)).Namespace(w.GetNamespace())
 	s.workloads = s.run(ctx, &unstructured.Unstructured{}, &cache.ListWatch{
@@ -67,7 +72,8 @@ func follow(ctx context.Context, c *cluster.Cluster, w *workload.Workload) (*sou
 	return s, nil
 }
 
-// run starts an informer that reports changes, and returns its store.
+// run starts an informer that reports changes, and returns its store. The informer lists and watches again after
+// errors.
 func (s *source) run(ctx context.Context, example runtime.Object, from cache.ListerWatcher) cache.Store {
 	tell := func() {
 		select {
@@ -86,13 +92,14 @@ func (s *source) run(ctx context.Context, example runtime.Object, from cache.Lis
 	return store
 }
 
-// read returns what is shown now.
+// read returns what is shown now. It reads the caches only. A workload that is gone or cannot be read ends the view.
 func (s *source) read() Model {
 	found, exists, err := s.workloads.GetByKey(s.key)
 	object, ok := found.(*unstructured.Unstructured)
 	if err != nil || !exists || !ok {
 		return Model{Ended: s.title + " was deleted"}
 	}
+	// The cache owns the object.
 	w, err := workload.Of(object.DeepCopy())
 	if err != nil {
 		return Model{Ended: err.Error()}
@@ -111,7 +118,8 @@ func (s *source) read() Model {
 	return m
 }
 
-// lines prints a line for each change until the rollout is done. print is called with each line that differs from the one before.
+// lines prints a line for each change until the rollout is done. print is called with each line that differs from the
+// one before. It returns an error if the workload is gone or the rollout has exceeded its deadline.
 func (s *source) lines(ctx context.Context, print func(string)) error {
 	last := ""
 	for {

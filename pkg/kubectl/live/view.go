@@ -22,7 +22,7 @@ const (
 	shown = 12
 )
 
-// Model is what the view shows.
+// Model is what the view shows. Workload is nil if it is gone; Ended says why then.
 type Model struct {
 	Workload *workload.Workload
 	Progress workload.Progress
@@ -50,7 +50,7 @@ func Line(m *Model) string {
 	return text
 }
 
-// View returns the view as text of 80 columns.
+// View returns the view as text of 80 columns. It is a pure function, so tests compare its text.
 func View(m *Model) string {
 	if m.Workload == nil {
 		return fit(m.Ended) + "\n"
@@ -66,6 +66,7 @@ func View(m *Model) string {
 	}
 	lines = append(lines, pods(m)...)
 	lines = append(lines, "", Line(m))
+	// A finished rollout needs no reason.
 	if !p.Done() {
 		lines = append(lines, wrap(m.Why)...)
 	}
@@ -82,7 +83,8 @@ func View(m *Model) string {
 // whyLines is the maximum number of lines of the reason.
 const whyLines = 3
 
-// wrap breaks a text into lines of the width of the view. What does not fit is cut.
+// wrap breaks a text into lines of the width of the view. What does not fit into whyLines is cut, and the cut is
+// shown.
 func wrap(text string) (lines []string) {
 	for word := range strings.FieldsSeq(text) {
 		last := len(lines) - 1
@@ -99,7 +101,7 @@ func wrap(text string) (lines []string) {
 	return lines
 }
 
-// gauge draws a part of a whole.
+// gauge draws a part of a whole. Nothing of nothing is complete.
 func gauge(part, whole int) string {
 	full := bar
 	if whole > 0 {
@@ -108,12 +110,14 @@ func gauge(part, whole int) string {
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", bar-full) + "]"
 }
 
-// pods returns the lines about Pods. Pods that a rollout waits for come first.
+// pods returns the lines about Pods. Pods that a rollout waits for come first. At most shown Pods are listed, and the
+// others are counted.
 func pods(m *Model) (lines []string) {
 	if len(m.Pods) == 0 {
 		return []string{"no Pods"}
 	}
 	lines = append(lines, fmt.Sprintf("%-40s %-8s %-6s %s", "POD", "UPDATED", "READY", "STATE"))
+	// First those that are old, not ready or terminating, then the finished ones.
 	for _, settled := range []bool{false, true} {
 		for _, pod := range m.Pods {
 			updated := history.Matches(pod.Labels[pub.ControllerRevisionHashKey], m.Progress.Revision)
@@ -128,7 +132,8 @@ func pods(m *Model) (lines []string) {
 	return lines
 }
 
-// state names what happens to a Pod.
+// state names what happens to a Pod: its deletion, a state of a lifecycle hook that takes it out of service, why a
+// container waits, or its phase.
 func state(pod *corev1.Pod) string {
 	switch {
 	case pod.DeletionTimestamp != nil:
@@ -144,6 +149,7 @@ func state(pod *corev1.Pod) string {
 	return string(pod.Status.Phase)
 }
 
+// yes returns the word for a column.
 func yes(condition bool) string {
 	if condition {
 		return "yes"
@@ -159,9 +165,10 @@ func tail(name string, columns int) string {
 	return "…" + name[len(name)-columns+1:]
 }
 
+// fit makes a line as wide as the view at most, without spaces at its end.
 func fit(line string) string { return strings.TrimRight(cut(line, width), " ") }
 
-// cut shortens a text to a number of columns.
+// cut shortens a text to a number of columns, each of which has one character.
 func cut(text string, columns int) string {
 	if utf8.RuneCountInString(text) <= columns {
 		return text

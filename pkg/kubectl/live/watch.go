@@ -47,6 +47,8 @@ func NewWatch(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobr
 	}
 }
 
+// watchRollout shows the rollout as a view on a terminal, and as lines anywhere else. Only the view never ends by
+// itself while the workload exists.
 func watchRollout(ctx context.Context, factory cmdutil.Factory, streams genericiooptions.IOStreams, args []string) error {
 	c, err := cluster.New(factory)
 	if err != nil {
@@ -70,13 +72,15 @@ func watchRollout(ctx context.Context, factory cmdutil.Factory, streams generici
 	if err != nil {
 		return err
 	}
+	// Tests and pipes get lines.
 	if out, ok := streams.Out.(*os.File); ok && term.IsTerminal(int(out.Fd())) {
 		return draw(ctx, s, streams, keys(c, w), reasons(c, w))
 	}
 	return s.lines(ctx, func(line string) { _, _ = fmt.Fprintln(streams.Out, line) })
 }
 
-// draw shows the rollout on a terminal until the user quits.
+// draw shows the rollout on a terminal until the user quits, or until the workload is gone. Changes and reasons are
+// read in the background and sent to the program.
 func draw(
 	ctx context.Context, s *source, streams genericiooptions.IOStreams, actions actions, explain func(context.Context) string,
 ) error {
@@ -109,7 +113,8 @@ func draw(
 // reasonPeriod is how often the reason is read. It needs several requests.
 const reasonPeriod = 2 * time.Second
 
-// reasons returns a function that reads why nothing goes on with a workload.
+// reasons returns a function that reads why nothing goes on with a workload. It uses requests and not the informers,
+// because the answer also needs events and budgets.
 func reasons(c *cluster.Cluster, w *workload.Workload) func(context.Context) string {
 	object := &unstructured.Unstructured{}
 	object.SetNamespace(w.GetNamespace())
@@ -124,7 +129,7 @@ func reasons(c *cluster.Cluster, w *workload.Workload) func(context.Context) str
 	}
 }
 
-// keys returns what the keys do.
+// keys returns what the keys do. The patches are those of kubectl's rollout commands, so both work in the same way.
 func keys(c *cluster.Cluster, w *workload.Workload) actions {
 	objects := c.Dynamic.Resource(cluster.Resource(w.Kind)).Namespace(w.GetNamespace())
 	patch := func(ctx context.Context, kind types.PatchType, content []byte, done string) string {
@@ -140,6 +145,7 @@ func keys(c *cluster.Cluster, w *workload.Workload) actions {
 		resume: func(ctx context.Context) string {
 			return patch(ctx, types.MergePatchType, w.PausingPatch(false), "resumed")
 		},
+		// The revisions are read when the key is pressed, because the view does not have them.
 		undo: func(ctx context.Context) string {
 			all, err := c.Revisions(ctx, w)
 			if err != nil {

@@ -25,9 +25,11 @@ import (
 // targetKind is the only kind to which Pods can be moved.
 const targetKind = "CloneSet"
 
-// pause is the time between two looks at the Pods.
+// pause is the time between two looks at the Pods. The command polls, because it waits for two workloads one after
+// the other.
 const pause = time.Second
 
+// The texts are those that users and scripts know.
 var (
 	errNamespace = errors.New("must specify namespace by -n or --namespace")
 	errTarget    = errors.New("currently only supported CloneSet as dst type")
@@ -37,6 +39,7 @@ var (
 	errSurge     = errors.New("--max-surge must be at least 1")
 )
 
+// options are the flags of the command. source and target are names.
 type options struct {
 	genericiooptions.IOStreams
 	from, source, target string
@@ -83,6 +86,8 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	return command
 }
 
+// validate checks the flags. namespace says whether the user has named one: moving replicas in a namespace that was
+// only the default would be a surprise. The name of the target defaults to that of the source.
 func (o *options) validate(namespace bool, args []string) error {
 	switch {
 	case !namespace:
@@ -104,6 +109,7 @@ func (o *options) validate(namespace bool, args []string) error {
 	return nil
 }
 
+// run creates the CloneSet, or moves replicas to it. The time limit is for moving only.
 func (o *options) run(ctx context.Context, factory cmdutil.Factory) error {
 	c, err := cluster.New(factory)
 	if err != nil {
@@ -123,6 +129,7 @@ func (o *options) run(ctx context.Context, factory cmdutil.Factory) error {
 	return nil
 }
 
+// createTarget creates the CloneSet. It fails if one of the name exists.
 func (o *options) createTarget(ctx context.Context, c *cluster.Cluster) error {
 	source, err := c.Core.AppsV1().Deployments(c.Namespace).Get(ctx, o.source, metav1.GetOptions{})
 	if err != nil {
@@ -136,11 +143,14 @@ func (o *options) createTarget(ctx context.Context, c *cluster.Cluster) error {
 	return err
 }
 
-// cloneSetOf returns the CloneSet that runs the Pods of a Deployment.
+// cloneSetOf returns the CloneSet that runs the Pods of a Deployment. It has the same selector and template, and
+// recreates Pods as a Deployment does. It has no replicas unless they are copied. The annotations that kubectl and
+// the controller of Deployments own are left out.
 func cloneSetOf(source *appsv1.Deployment, name string, replicas bool) *v1beta1.CloneSet {
 	annotations := maps.Clone(source.Annotations)
 	delete(annotations, corev1.LastAppliedConfigAnnotation)
 	delete(annotations, "deployment.kubernetes.io/revision")
+	// A Deployment replaces its Pods, so the CloneSet does the same until its user changes that.
 	rolling := &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: pub.ReCreatePodUpdatePolicy, Paused: source.Spec.Paused}
 	if given := source.Spec.Strategy.RollingUpdate; given != nil {
 		rolling.MaxUnavailable, rolling.MaxSurge = given.MaxUnavailable, given.MaxSurge
@@ -161,6 +171,8 @@ func cloneSetOf(source *appsv1.Deployment, name string, replicas bool) *v1beta1.
 	return set
 }
 
+// mover returns the functions that read and scale the two workloads. A Deployment is settled when it has no Pods
+// above its replicas. A CloneSet is settled when all its replicas are available.
 func (o *options) mover(c *cluster.Cluster) *move {
 	deployments, sets := c.Core.AppsV1().Deployments(c.Namespace), c.Kruise.AppsV1beta1().CloneSets(c.Namespace)
 	return &move{
@@ -194,6 +206,7 @@ func (o *options) mover(c *cluster.Cluster) *move {
 	}
 }
 
+// orOne returns the replicas, or the default of the API.
 func orOne(replicas *int32) int32 {
 	if replicas == nil {
 		return 1

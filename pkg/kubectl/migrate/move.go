@@ -16,24 +16,28 @@ type end struct {
 	Settled bool
 }
 
-// move moves replicas in steps. Its functions read and write the workloads.
+// move moves replicas in steps. Its functions read and write the workloads; they are fields, so tests need no server.
 type move struct {
 	source, target           string
 	readSource, readTarget   func(context.Context) (end, error)
 	scaleSource, scaleTarget func(ctx context.Context, from, to int32) error
-	wait                     func(context.Context) error
-	out                      io.Writer
+	// wait waits between two reads, or returns the error of its context.
+	wait func(context.Context) error
+	out  io.Writer
 
+	// replicas is how many are moved, or negative for all. surge is how many are moved in one step.
 	replicas, surge int32
 }
 
-// run moves the replicas: it scales the target out by at most the surge, waits for the new Pods, and scales the source in by the same
-// number.
+// run moves the replicas: it scales the target out by at most the surge, waits for the new Pods, and scales the
+// source in by the same number. So the available Pods are never fewer than at the start. After an error, the replicas
+// that were moved stay moved.
 func (m *move) run(ctx context.Context) error {
 	source, err := m.readSource(ctx)
 	if err != nil {
 		return err
 	}
+	// All means those at the start, so replicas that are added later stay where they are.
 	if m.replicas < 0 {
 		m.replicas = source.Replicas
 	}
@@ -52,6 +56,7 @@ func (m *move) run(ctx context.Context) error {
 	return nil
 }
 
+// step moves one step. If it fails after the target was scaled out, there are more Pods than before and never fewer.
 func (m *move) step(ctx context.Context, step int32) error {
 	target, err := m.readTarget(ctx)
 	if err != nil {
@@ -63,6 +68,7 @@ func (m *move) step(ctx context.Context, step int32) error {
 	if err := m.settle(ctx, m.readTarget); err != nil {
 		return fmt.Errorf("wait for %s: %w", m.target, err)
 	}
+	// It is read again for each step, because an autoscaler or a user may have scaled it.
 	source, err := m.readSource(ctx)
 	if err != nil {
 		return err
@@ -76,6 +82,7 @@ func (m *move) step(ctx context.Context, step int32) error {
 	return nil
 }
 
+// settle waits until a workload is settled. An error of a read ends it.
 func (m *move) settle(ctx context.Context, read func(context.Context) (end, error)) error {
 	for {
 		now, err := read(ctx)

@@ -20,6 +20,7 @@ import (
 // update policy of the workload is.
 const restartedAt = "RESTARTED_AT"
 
+// kubectl prints these texts behind the name of the object.
 var (
 	errPaused       = errors.New("is already paused")
 	errNotPaused    = errors.New("is not paused")
@@ -28,7 +29,8 @@ var (
 	errNoRestarting = errors.New("restarting is not supported")
 )
 
-// selecting returns a ReplicaSet with the selector of a workload in the table, or the object itself.
+// selecting returns a ReplicaSet with the selector of a workload in the table, or the object itself. kubectl then
+// lists its Pods by code that it has for ReplicaSets.
 func selecting(object runtime.Object) (runtime.Object, error) {
 	w, err := workload.Of(object)
 	if w == nil || err != nil {
@@ -48,6 +50,7 @@ func selecting(object runtime.Object) (runtime.Object, error) {
 }
 
 // change applies a change to a workload in the table and encodes the result. handled is false for any other object.
+// kubectl makes a patch from the encoded object and the one before.
 func change(object runtime.Object, apply func(*workload.Workload) error) (encoded []byte, handled bool, err error) {
 	w, err := workload.Of(object)
 	if w == nil || err != nil {
@@ -63,6 +66,8 @@ func change(object runtime.Object, apply func(*workload.Workload) error) (encode
 	return encoded, true, err
 }
 
+// pauser returns the function that kubectl calls for rollout pause. The other ones below follow the same form: they
+// answer for kinds in the table, and pass on the rest.
 func pauser(other helpers.ObjectPauserFunc) helpers.ObjectPauserFunc {
 	return func(object runtime.Object) ([]byte, error) {
 		encoded, handled, err := change(object, func(w *workload.Workload) error {
@@ -82,6 +87,7 @@ func pauser(other helpers.ObjectPauserFunc) helpers.ObjectPauserFunc {
 	}
 }
 
+// resumer returns the function for rollout resume.
 func resumer(other helpers.ObjectResumerFunc) helpers.ObjectResumerFunc {
 	return func(object runtime.Object) ([]byte, error) {
 		encoded, handled, err := change(object, func(w *workload.Workload) error {
@@ -101,6 +107,8 @@ func resumer(other helpers.ObjectResumerFunc) helpers.ObjectResumerFunc {
 	}
 }
 
+// restarter returns the function for rollout restart. It sets a variable instead of the annotation that kubectl uses,
+// see restartedAt.
 func restarter(other helpers.ObjectRestarterFunc, now clock.PassiveClock) helpers.ObjectRestarterFunc {
 	return func(object runtime.Object) ([]byte, error) {
 		encoded, handled, err := change(object, func(w *workload.Workload) error {
@@ -121,6 +129,7 @@ func restarter(other helpers.ObjectRestarterFunc, now clock.PassiveClock) helper
 	}
 }
 
+// setEnv sets a variable of a container, and replaces one that has the name already.
 func setEnv(container *corev1.Container, name, value string) {
 	for i := range container.Env {
 		if container.Env[i].Name == name {
@@ -131,6 +140,8 @@ func setEnv(container *corev1.Container, name, value string) {
 	container.Env = append(container.Env, corev1.EnvVar{Name: name, Value: value})
 }
 
+// podSpecChanger returns the function by which kubectl's set commands change the Pods of an object. Save writes the
+// change into the object of the caller.
 func podSpecChanger(other helpers.UpdatePodSpecForObjectFunc) helpers.UpdatePodSpecForObjectFunc {
 	return func(object runtime.Object, apply func(*corev1.PodSpec) error) (bool, error) {
 		w, err := workload.Of(object)

@@ -28,6 +28,7 @@ func Install(now clock.PassiveClock) (err error) {
 	return err
 }
 
+// install wraps the functions of kubectl. Each wrapper keeps the function that was there before it.
 func install(now clock.PassiveClock) error {
 	if err := kruisescheme.AddToScheme(scheme.Scheme); err != nil {
 		return fmt.Errorf("register the types: %w", err)
@@ -69,6 +70,7 @@ func installPods() {
 	helpers.AllPodLogsForObjectFn = helpers.AllPodLogsForObjectFunc(wrap(helpers.LogsForObjectFunc(allLogs)))
 }
 
+// installExposure makes expose accept the kinds in the table that a Service can be made for.
 func installExposure() {
 	exposable, selector := helpers.CanBeExposedFn, helpers.MapBasedSelectorForObjectFn
 	ports, protocols := helpers.PortsForObjectFn, helpers.MultiProtocolsForObjectFn

@@ -33,12 +33,14 @@ var (
 	errNoLastRevision = errors.New("no last revision to roll back to")
 )
 
-// revisions reads and restores the revisions of one kind.
+// revisions reads and restores the revisions of one kind. It implements the interfaces of kubectl for history and
+// undo.
 type revisions struct {
 	core    kubernetes.Interface
 	objects dynamic.NamespaceableResourceInterface
 }
 
+// newRevisions connects to the cluster, in the version that kubectl has found for the kind.
 func newRevisions(getter genericclioptions.RESTClientGetter, mapping *meta.RESTMapping) (*revisions, error) {
 	config, err := getter.ToRESTConfig()
 	if err != nil {
@@ -55,6 +57,7 @@ func newRevisions(getter genericclioptions.RESTClientGetter, mapping *meta.RESTM
 	return &revisions{core: core, objects: client.Resource(mapping.Resource)}, nil
 }
 
+// historyViewerFor returns the function that kubectl calls for rollout history.
 func historyViewerFor(other helpers.HistoryViewerFunc) helpers.HistoryViewerFunc {
 	return func(getter genericclioptions.RESTClientGetter, mapping *meta.RESTMapping) (helpers.HistoryViewer, error) {
 		if rowFor(mapping) == nil {
@@ -64,6 +67,7 @@ func historyViewerFor(other helpers.HistoryViewerFunc) helpers.HistoryViewerFunc
 	}
 }
 
+// rollbackerFor returns the function that kubectl calls for rollout undo.
 func rollbackerFor(other helpers.RollbackerFunc) helpers.RollbackerFunc {
 	return func(getter genericclioptions.RESTClientGetter, mapping *meta.RESTMapping) (helpers.Rollbacker, error) {
 		if rowFor(mapping) == nil {
@@ -73,6 +77,7 @@ func rollbackerFor(other helpers.RollbackerFunc) helpers.RollbackerFunc {
 	}
 }
 
+// get reads a workload and its revisions, the oldest first.
 func (r *revisions) get(ctx context.Context, namespace, name string) (*workload.Workload, []*appsv1.ControllerRevision, error) {
 	object, err := r.objects.Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -86,7 +91,7 @@ func (r *revisions) get(ctx context.Context, namespace, name string) (*workload.
 	return w, all, err
 }
 
-// ViewHistory implements kubectl's HistoryViewer.
+// ViewHistory implements kubectl's HistoryViewer. Revision zero lists all; another one prints its Pod template.
 func (r *revisions) ViewHistory(namespace, name string, revision int64) (string, error) {
 	_, all, err := r.get(context.TODO(), namespace, name) //nolint:forbidigo // kubectl's interface has no context.
 	if err != nil {
@@ -116,6 +121,7 @@ func (r *revisions) GetHistory(namespace, name string) (map[int64]runtime.Object
 		return nil, err
 	}
 	objects := make(map[int64]runtime.Object, len(all))
+	// kubectl prints each object with -o.
 	for _, revision := range all {
 		template, err := stored(revision)
 		if err != nil {
@@ -129,7 +135,8 @@ func (r *revisions) GetHistory(namespace, name string) (map[int64]runtime.Object
 	return objects, nil
 }
 
-// Rollback implements kubectl's Rollbacker. It replaces the whole Pod template, so that nothing that was added since remains.
+// Rollback implements kubectl's Rollbacker. It replaces the whole Pod template, so that nothing that was added since
+// remains. If the template is the wanted one already, it writes nothing.
 func (r *revisions) Rollback(object runtime.Object, _ map[string]string, number int64, dryRun cmdutil.DryRunStrategy) (string, error) {
 	ctx := context.TODO() //nolint:forbidigo // kubectl's interface has no context.
 	accessor, err := meta.Accessor(object)
@@ -148,6 +155,7 @@ func (r *revisions) Rollback(object runtime.Object, _ map[string]string, number 
 	if err != nil {
 		return "", err
 	}
+	// kubectl prints this text for a dry run of a Deployment too.
 	if dryRun == cmdutil.DryRunClient {
 		return fmt.Sprintf("will roll back to %s", described(template)), nil
 	}
@@ -172,7 +180,8 @@ func (r *revisions) Rollback(object runtime.Object, _ map[string]string, number 
 	return "rolled back", nil
 }
 
-// Target returns the revision to roll back to: the one with the number, or the last but one for zero.
+// Target returns the revision to roll back to: the one with the number, or the last but one for zero. all must be
+// sorted, the oldest first.
 func Target(all []*appsv1.ControllerRevision, number int64) (*appsv1.ControllerRevision, error) {
 	switch {
 	case number == 0 && len(all) < 2:
@@ -186,7 +195,9 @@ func Target(all []*appsv1.ControllerRevision, number int64) (*appsv1.ControllerR
 	return nil, fmt.Errorf("unable to find specified revision %d in history", number)
 }
 
-// Restoring returns the JSON patch that brings a workload back to a revision.
+// Restoring returns the JSON patch that brings a workload back to a revision. It fails if the workload was replaced
+// by another one of the same name. It uses the stored template with all its fields, also those that this program does
+// not know.
 func Restoring(w *workload.Workload, revision *appsv1.ControllerRevision) ([]byte, error) {
 	template, err := stored(revision)
 	if err != nil {
@@ -208,10 +219,13 @@ func stored(revision *appsv1.ControllerRevision) (map[string]any, error) {
 	if err != nil || !found {
 		return nil, fmt.Errorf("revision %s has no Pod template", revision.Name)
 	}
+	// A stored revision is a patch of the workload. This directive would make it replace the template, and is no
+	// field.
 	delete(template, "$patch")
 	return template, nil
 }
 
+// find returns the revision with a number, or nil.
 func find(all []*appsv1.ControllerRevision, number int64) *appsv1.ControllerRevision {
 	for _, revision := range all {
 		if revision.Revision == number {
@@ -221,6 +235,7 @@ func find(all []*appsv1.ControllerRevision, number int64) *appsv1.ControllerRevi
 	return nil
 }
 
+// listed returns the table of revisions, in the form of kubectl's history.
 func listed(all []*appsv1.ControllerRevision) (string, error) {
 	out := &strings.Builder{}
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
@@ -236,6 +251,7 @@ func listed(all []*appsv1.ControllerRevision) (string, error) {
 	return out.String(), err
 }
 
+// described returns a Pod template in the form of kubectl's describe.
 func described(template *corev1.PodTemplateSpec) string {
 	out := &strings.Builder{}
 	describe.DescribePodTemplate(template, describe.NewPrefixWriter(out))

@@ -14,6 +14,7 @@ import (
 
 var errOnDelete = errors.New("rollout status is only available for RollingUpdate strategy type")
 
+// statusViewerFor returns the function that kubectl calls for rollout status.
 func statusViewerFor(other helpers.StatusViewerFunc) helpers.StatusViewerFunc {
 	return func(mapping *meta.RESTMapping) (helpers.StatusViewer, error) {
 		if rowFor(mapping) == nil {
@@ -27,7 +28,8 @@ func statusViewerFor(other helpers.StatusViewerFunc) helpers.StatusViewerFunc {
 // then as many Pods as the partition allows are updated, then they are available.
 type statusViewer struct{}
 
-// Status implements kubectl's StatusViewer.
+// Status implements kubectl's StatusViewer. kubectl calls it for each change of the object, until it returns true or
+// an error.
 func (statusViewer) Status(object runtime.Unstructured, revision int64) (string, bool, error) {
 	read := &unstructured.Unstructured{Object: object.UnstructuredContent()}
 	w, err := workload.Of(read)
@@ -54,8 +56,10 @@ func (statusViewer) Status(object runtime.Unstructured, revision int64) (string,
 	return text + "\n", done, nil
 }
 
-// Sentence says how far a rollout is, and whether it is done.
+// Sentence says how far a rollout is, and whether it is done. The texts are those that scripts of users search for;
+// they differ between the kinds for that reason.
 func Sentence(w *workload.Workload, p workload.Progress) (text string, done bool) {
+	// A CloneSet that updates in place is reported in the words of a partitioned rollout too.
 	partitioned := p.Partitioned || p.InPlace && w.Title == "CloneSet"
 	switch {
 	case !p.Observed:
@@ -64,6 +68,7 @@ func Sentence(w *workload.Workload, p workload.Progress) (text string, done bool
 		return fmt.Sprintf("Waiting for partitioned roll out to finish: %d out of %d new pods have been updated...", p.Updated, p.Target), false
 	case partitioned && p.Updated < p.Target:
 		return fmt.Sprintf("Waiting for partitioned roll out to finish:%d out of %d new pods has been updated...", p.Updated, p.Target), false
+	// All wanted Pods are updated, but not all are available.
 	case p.Missing > 0:
 		return fmt.Sprintf("Waiting for %d pods to be ready...", p.Missing), false
 	case partitioned:

@@ -21,6 +21,7 @@ import (
 	"k8s.io/kubectl/pkg/util/templates"
 )
 
+// The texts are those that users and scripts know.
 var (
 	errNoApproval = errors.New("approving is not supported")
 	errNoProgress = errors.New("no need to approve: not in canary or blue-green progress")
@@ -52,6 +53,8 @@ func NewApprove(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	return command
 }
 
+// approve approves the steps of all Rollouts that the arguments or files name. It goes on after a failure, and
+// returns all failures together.
 func approve(ctx context.Context, factory cmdutil.Factory, streams genericiooptions.IOStreams, print *genericclioptions.PrintFlags,
 	files *resource.FilenameOptions, args []string,
 ) error {
@@ -70,6 +73,7 @@ func approve(ctx context.Context, factory cmdutil.Factory, streams genericioopti
 	if err != nil {
 		return err
 	}
+	// Errors of single arguments do not end the loop, so valid ones are still approved.
 	infos, err := factory.NewBuilder().Unstructured().NamespaceParam(namespace).DefaultNamespace().FilenameParam(explicit, files).
 		ResourceTypeOrNameArgs(true, args...).ContinueOnError().Latest().Flatten().Do().Infos()
 	failures := []error{}
@@ -88,6 +92,7 @@ func approve(ctx context.Context, factory cmdutil.Factory, streams genericioopti
 	return utilerrors.NewAggregate(failures)
 }
 
+// approveOne approves the step of one Rollout, by a patch of its status.
 func approveOne(ctx context.Context, client dynamic.Interface, info *resource.Info) error {
 	object, ok := info.Object.(*unstructured.Unstructured)
 	if !ok || info.Mapping.Resource.Group != "rollouts.kruise.io" || info.Mapping.Resource.Resource != "rollouts" {
@@ -102,7 +107,8 @@ func approveOne(ctx context.Context, client dynamic.Interface, info *resource.In
 	return err
 }
 
-// approval returns the patch of the status that lets a Rollout continue.
+// approval returns the patch of the status that lets a Rollout continue. The resourceVersion makes sure that the step
+// is still the one that the user saw. A Rollout that does not wait is refused.
 func approval(object *unstructured.Unstructured) ([]byte, error) {
 	for _, canary := range canaries {
 		state, found, err := unstructured.NestedString(object.Object, "status", canary.field, "currentStepState")
@@ -112,6 +118,7 @@ func approval(object *unstructured.Unstructured) ([]byte, error) {
 		case state != "StepPaused":
 			return nil, fmt.Errorf("does not allow to approve, because current %s state is not 'StepPaused'", canary.name)
 		}
+		// The controller of Rollouts continues when the state is StepReady.
 		return json.Marshal(map[string]any{
 			"metadata": map[string]any{"resourceVersion": object.GetResourceVersion()},
 			"status":   map[string]any{canary.field: map[string]any{"currentStepState": "StepReady"}},

@@ -22,7 +22,7 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// NewStatus returns kubectl's rollout status with the flag --detail.
+// NewStatus returns kubectl's rollout status with the flag --detail. Without the flag, it behaves as kubectl's own.
 func NewStatus(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	command := kubectlrollout.NewCmdRolloutStatus(factory, streams)
 	options := kubectlrollout.NewRolloutStatusOptions(streams)
@@ -35,7 +35,8 @@ func NewStatus(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cob
 	return command
 }
 
-// status copies the flags of kubectl's command into options of its own, because kubectl does not let others reach those of the command.
+// status copies the flags of kubectl's command into options of its own, because kubectl does not let others reach
+// those of the command. A flag that a newer kubectl adds has to be added here.
 func status(command *cobra.Command, factory cmdutil.Factory, options *kubectlrollout.RolloutStatusOptions, args []string, detail bool,
 ) error {
 	if err := options.Complete(factory, args); err != nil {
@@ -72,6 +73,7 @@ type detailedViewer struct {
 	core kubernetes.Interface
 }
 
+// detailed wraps a viewer, so that each status also names the updated Pods.
 func detailed(ctx context.Context, core kubernetes.Interface, viewer func(*meta.RESTMapping) (polymorphichelpers.StatusViewer, error),
 ) func(*meta.RESTMapping) (polymorphichelpers.StatusViewer, error) {
 	return func(mapping *meta.RESTMapping) (polymorphichelpers.StatusViewer, error) {
@@ -80,12 +82,13 @@ func detailed(ctx context.Context, core kubernetes.Interface, viewer func(*meta.
 	}
 }
 
-// Status implements kubectl's StatusViewer.
+// Status implements kubectl's StatusViewer. Kinds that are not in the table have the status of kubectl alone.
 func (v detailedViewer) Status(object runtime.Unstructured, revision int64) (string, bool, error) {
 	text, done, err := v.StatusViewer.Status(object, revision)
 	if err != nil {
 		return text, done, err
 	}
+	// kubectl passes an object of any kind. Of returns nil for a kind that is not in the table.
 	w, err := workload.Of(&unstructured.Unstructured{Object: object.UnstructuredContent()})
 	if w == nil || err != nil {
 		return text, done, err
@@ -98,7 +101,7 @@ func (v detailedViewer) Status(object runtime.Unstructured, revision int64) (str
 	return text + fmt.Sprintf("Updated ready pods: %v\nUpdated not ready pods: %v\n", ready, notReady), done, nil
 }
 
-// updated returns the names of the Pods at a revision.
+// updated returns the names of the Pods at a revision. Pods that are terminating or have ended are left out.
 func updated(pods []*corev1.Pod, revision string) (ready, notReady []string) {
 	for _, pod := range pods {
 		if !history.Matches(pod.Labels[pub.ControllerRevisionHashKey], revision) || !podstate.Active(pod) {

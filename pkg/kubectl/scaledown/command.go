@@ -23,11 +23,13 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
+// The texts are those that users and scripts know.
 var (
 	errNoNames = errors.New("must specify one pod name")
 	errKind    = errors.New("currently only supported CloneSet selective pods deletion")
 )
 
+// options are the flags of the command. pods are the names of the Pods to remove.
 type options struct {
 	genericiooptions.IOStreams
 	print  *genericclioptions.PrintFlags
@@ -63,6 +65,7 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	return command
 }
 
+// run checks the names, and changes the CloneSet with one patch. The controller then deletes the named Pods.
 func (o *options) run(ctx context.Context, factory cmdutil.Factory, args []string) error {
 	if len(o.pods) == 0 {
 		return errNoNames
@@ -86,6 +89,7 @@ func (o *options) run(ctx context.Context, factory cmdutil.Factory, args []strin
 	if err := o.check(ctx, c, set); err != nil {
 		return err
 	}
+	// One merge patch changes both fields, so the replicas never differ from the list.
 	if o.dryRun != cmdutil.DryRunClient {
 		patch, err := removing(set, o.pods)
 		if err != nil {
@@ -104,15 +108,18 @@ func (o *options) run(ctx context.Context, factory cmdutil.Factory, args []strin
 	if err != nil {
 		return err
 	}
+	// The line is not a part of a structured output such as JSON, which programs parse.
 	if *o.print.OutputFormat == "" {
 		_, _ = fmt.Fprintf(o.Out, "# %s delete pods %v successfully\n", set.Name, o.pods)
 	}
 	return printer.PrintObj(info.Object, o.Out)
 }
 
-// check refuses names that would lower the replicas without removing a Pod.
+// check refuses names that would lower the replicas without removing a Pod: a Pod of another owner, one that is going
+// already, or one that is named twice. The check and the patch are for the same version of the CloneSet.
 func (o *options) check(ctx context.Context, c *cluster.Cluster, set *v1beta1.CloneSet) error {
 	replicas := *replicasOf(set)
+	// The patch would make the replicas negative.
 	if int(replicas) < len(o.pods) {
 		return fmt.Errorf("CloneSet %s has %d replicas: name at most as many Pods, not %d", set.Name, replicas, len(o.pods))
 	}
@@ -134,6 +141,7 @@ func (o *options) check(ctx context.Context, c *cluster.Cluster, set *v1beta1.Cl
 	return nil
 }
 
+// replicasOf returns the replicas, or the default of the API.
 func replicasOf(set *v1beta1.CloneSet) *int32 {
 	if set.Spec.Replicas == nil {
 		return new(int32(1))

@@ -21,7 +21,7 @@ type options struct {
 	acceptLoss bool
 }
 
-// NewCommand returns the command.
+// NewCommand returns the command, with back and finish below it. Each can be run again after an interruption.
 func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &options{factory: factory, streams: streams, namespace: "kruise-system"}
 	command := &cobra.Command{
@@ -51,14 +51,14 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	return command
 }
 
-// run connects and calls a command of the take-over.
+// run connects and calls a command of the take-over. The progress goes to the standard output.
 func (o *options) run(do func(context.Context, *takeover.Takeover) error) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, _ []string) error {
 		config, err := o.factory.ToRESTConfig()
 		if err != nil {
 			return err
 		}
-		// The objects of a large cluster are read in one go.
+		// The command reads all objects, and the default limits of client-go would make that slow in a large cluster.
 		config.QPS, config.Burst = 100, 200
 		clients, err := dynamic.NewForConfig(config)
 		if err != nil {

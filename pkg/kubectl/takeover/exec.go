@@ -20,6 +20,7 @@ import (
 	"kruise.io/kruise/pkg/takeover"
 )
 
+// The names are those of the chart and of the image.
 const (
 	deployment = "kruise-apiserver"
 	container  = "apiserver"
@@ -39,13 +40,16 @@ type inPod struct {
 
 var _ takeover.Store = &inPod{}
 
-// Run implements takeover.Store.
+// Run implements takeover.Store. It runs the command in a Pod of kruise-apiserver by exec, with the store's flags of
+// the server. It returns the output also with an error, because a command can print a report and fail. The standard
+// error of the command becomes a part of the error.
 func (p *inPod) Run(ctx context.Context, input io.Reader, args ...string) ([]byte, error) {
 	pod, err := p.pod(ctx)
 	if err != nil {
 		return nil, err
 	}
 	command := append([]string{program, "store"}, args...)
+	// The command must open the same store as the server in this Pod.
 	command = append(command, flagsOf(pod)...)
 	request := p.core.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{
@@ -56,6 +60,7 @@ func (p *inPod) Run(ctx context.Context, input io.Reader, args ...string) ([]byt
 		return nil, err
 	}
 	var stdout, stderr bytes.Buffer
+	// Both streams are read to their ends, also if the command fails.
 	err = streams.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: input, Stdout: &stdout, Stderr: &stderr})
 	if err != nil {
 		err = fmt.Errorf("run %s in Pod %s/%s: %w: %s", strings.Join(command, " "), pod.Namespace, pod.Name, err,
@@ -67,10 +72,11 @@ func (p *inPod) Run(ctx context.Context, input io.Reader, args ...string) ([]byt
 // restart is how long the container may need to start again. It does so when its store is closed.
 const restart = 2 * time.Minute
 
-// pod waits for a Pod of kruise-apiserver whose container runs.
+// pod waits for a Pod of kruise-apiserver whose container runs. The error says why none was found.
 func (p *inPod) pod(ctx context.Context) (found *corev1.Pod, err error) {
 	waited := wait.PollUntilContextTimeout(ctx, time.Second, restart, true, func(ctx context.Context) (bool, error) {
 		found, err = p.running(ctx)
+		// No error ends the wait, because the container may start again at this time.
 		return err == nil, nil
 	})
 	return found, errors.Join(err, waited)
@@ -90,6 +96,7 @@ func (p *inPod) running(ctx context.Context) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the Pods of kruise-apiserver: %w", err)
 	}
+	// One replica is enough: all have the same store, or the store is embedded and there is one.
 	for i := range pods.Items {
 		for _, status := range pods.Items[i].Status.ContainerStatuses {
 			if status.Name == container && status.State.Running != nil {
@@ -100,7 +107,8 @@ func (p *inPod) running(ctx context.Context) (*corev1.Pod, error) {
 	return nil, fmt.Errorf("no container of Deployment %s/%s runs: look at its Pods", p.namespace, deployment)
 }
 
-// flagsOf returns the flags of the server in the Pod that a command of the store needs too.
+// flagsOf returns the flags of the server in the Pod that a command of the store needs too. Only the form
+// --flag=value is known, which the chart writes.
 func flagsOf(pod *corev1.Pod) []string {
 	var flags []string
 	for _, each := range pod.Spec.Containers {

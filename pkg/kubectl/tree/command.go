@@ -40,6 +40,7 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	}
 }
 
+// read reads what the tree shows. It makes one request for each claim.
 func read(ctx context.Context, c *cluster.Cluster, args []string) (*Facts, error) {
 	info, err := c.One(args)
 	if err != nil {
@@ -62,6 +63,7 @@ func read(ctx context.Context, c *cluster.Cluster, args []string) (*Facts, error
 	if f.Pods, err = c.Pods(ctx, f.Workload); err != nil {
 		return nil, err
 	}
+	// Claims are found by the volumes of the Pods, because they need not have the labels of the workload.
 	for _, pod := range f.Pods {
 		if f.Claims[pod.Name], err = c.Claims(ctx, pod); err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// Facts are what the tree shows.
+// Facts are what the tree shows. Revisions are the oldest first.
 type Facts struct {
 	Workload  *workload.Workload
 	Progress  workload.Progress
@@ -30,13 +30,15 @@ type node struct {
 	below []node
 }
 
-// Render returns the tree as text.
+// Render returns the tree as text: the workload, its revisions with the newest first, and below each one its Pods
+// with their claims. Pods whose revision is gone come last.
 func Render(f *Facts) string {
 	p := f.Progress
 	root := node{text: fmt.Sprintf("%s.%s/%s  %d/%d updated, %d/%d available", f.Workload.Resource, f.Workload.Group, f.Workload.GetName(),
 		p.Updated, p.Target, p.Available, p.Wanted)}
 	shown := map[string]bool{}
 	for _, revision := range slices.Backward(f.Revisions) {
+		// A Pod is shown once, below the first revision that its label matches.
 		text := fmt.Sprintf("controllerrevision/%s  revision %d", revision.Name, revision.Revision)
 		if history.Matches(p.Revision, revision.Name) {
 			text += ", newest"
@@ -50,6 +52,7 @@ func Render(f *Facts) string {
 		}
 		root.below = append(root.below, below)
 	}
+	// What no revision has claimed: the label of such a Pod names a revision that was deleted.
 	for _, pod := range f.Pods {
 		if !shown[pod.Name] {
 			root.below = append(root.below, f.pod(pod))
@@ -60,8 +63,10 @@ func Render(f *Facts) string {
 	return out.String()
 }
 
+// pod returns the node of a Pod with its claims.
 func (f *Facts) pod(pod *corev1.Pod) node {
 	words := []string{string(pod.Status.Phase)}
+	// The phase does not show that a Pod is being deleted.
 	if pod.DeletionTimestamp != nil {
 		words = []string{"Terminating"}
 	}

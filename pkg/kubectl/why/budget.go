@@ -12,7 +12,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// budgetCauses are the causes for which a budget refuses disruptions.
+// budgetCauses are the causes for which a budget refuses disruptions. The order is the one in which they hide each
+// other. The last one always applies.
 var budgetCauses = []Cause{
 	{"not observed", budgetNotObserved},
 	{"no Pods", budgetWithoutPods},
@@ -34,10 +35,12 @@ func (f *Facts) governing(pod *corev1.Pod) *v1beta1.PodUnavailableBudget {
 	return nil
 }
 
+// aboutBudget returns a finding about the asked budget.
 func (f *Facts) aboutBudget(remedy, fact string, args ...any) *Finding {
 	return &Finding{Subject: "PodUnavailableBudget " + f.Budget.Name, Fact: fmt.Sprintf(fact, args...), Remedy: remedy}
 }
 
+// budgetNotObserved comes first, because the rest of the status is of an older spec then.
 func budgetNotObserved(f *Facts) *Finding {
 	if f.Budget.Status.ObservedGeneration >= f.Budget.Generation {
 		return nil
@@ -61,6 +64,7 @@ func budgetAllows(f *Facts) *Finding {
 		f.Budget.Status.UnavailableAllowed, f.Budget.Status.CurrentAvailable, f.Budget.Status.DesiredAvailable)
 }
 
+// budgetNeverAllows finds a budget that would refuse also if all its Pods were available.
 func budgetNeverAllows(f *Facts) *Finding {
 	s := f.Budget.Status
 	if s.DesiredAvailable < s.TotalReplicas {
@@ -71,6 +75,7 @@ func budgetNeverAllows(f *Facts) *Finding {
 		s.DesiredAvailable, s.TotalReplicas)
 }
 
+// budgetGranted finds disruptions that were granted a short time ago, and that the Pods do not show yet.
 func budgetGranted(f *Facts) *Finding {
 	granted := len(f.Budget.Status.DisruptedPods) + len(f.Budget.Status.UnavailablePods)
 	if granted == 0 {
@@ -79,6 +84,7 @@ func budgetGranted(f *Facts) *Finding {
 	return f.aboutBudget("wait until they have happened", "has granted %d disruptions that have not happened yet", granted)
 }
 
+// budgetPodsMissing names the Pods that are not ready, and asks about the first one.
 func budgetPodsMissing(f *Facts) *Finding {
 	var missing []string
 	for _, pod := range f.Pods {

@@ -39,6 +39,7 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams, now
 	}
 }
 
+// run reads the object and what it refers to, and prints one sentence.
 func run(ctx context.Context, factory cmdutil.Factory, streams genericiooptions.IOStreams, now clock.PassiveClock, args []string) error {
 	c, err := cluster.New(factory)
 	if err != nil {

@@ -43,13 +43,15 @@ type Finding struct {
 // String returns the sentence.
 func (f Finding) String() string { return f.Subject + " " + f.Fact + "; " + f.Remedy + "." }
 
-// Cause is a reason for which nothing goes on.
+// Cause is a reason for which nothing goes on. Find returns nil if the facts do not show it. Name is for tests and
+// for readers of the tables.
 type Cause struct {
 	Name string
 	Find func(*Facts) *Finding
 }
 
-// Explain returns the first cause that the facts show.
+// Explain returns the first cause that the facts show. Every table ends with a cause that always applies, so the last
+// answer is only for an empty one.
 func Explain(f *Facts) Finding {
 	causes := workloadCauses
 	switch {
@@ -75,6 +77,7 @@ func (f *Facts) lifecycle() *pub.Lifecycle {
 	return hooks
 }
 
+// minReadySeconds returns how long a Pod must be ready to be available, or zero without a workload.
 func (f *Facts) minReadySeconds() int32 {
 	if f.Workload == nil {
 		return 0

@@ -16,7 +16,8 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
-// waiting are the causes for which a Pod is not available.
+// waiting are the causes for which a Pod is not available. The order is the one in which they hide each other, which
+// follows the life of a Pod backwards from its end. Causes of a workload use them too.
 var waiting = []Cause{
 	{"held by a finalizer", podTerminating},
 	{"finished", podFinished},
@@ -44,6 +45,7 @@ var podCauses = append(slices.Clone(waiting),
 	Cause{"available", podAvailable},
 )
 
+// aboutPod returns a finding about the asked Pod.
 func (f *Facts) aboutPod(remedy, fact string, args ...any) *Finding {
 	return &Finding{Subject: "Pod " + f.Pod.Name, Fact: fmt.Sprintf(fact, args...), Remedy: remedy}
 }
@@ -65,6 +67,7 @@ func podFinished(f *Facts) *Finding {
 	return f.aboutPod("look at its logs: it does not run again", "has ended with the phase %s", f.Pod.Status.Phase)
 }
 
+// hook returns a lifecycle hook of the workload by its name, or nil.
 func (f *Facts) hook(name string) *pub.LifecycleHook {
 	hooks := f.lifecycle()
 	switch {
@@ -79,7 +82,7 @@ func (f *Facts) hook(name string) *pub.LifecycleHook {
 	}
 }
 
-// hookHolds finds a hook that holds the Pod while it has a marker of the hook.
+// hookHolds finds a hook that holds the Pod while it has a marker of the hook. The remedy is to remove the marker.
 func hookHolds(state pub.LifecycleStateType, name string) func(*Facts) *Finding {
 	return func(f *Facts) *Finding {
 		hook := f.hook(name)
@@ -91,7 +94,8 @@ func hookHolds(state pub.LifecycleStateType, name string) func(*Facts) *Finding 
 	}
 }
 
-// hookWaits finds a hook that holds the Pod until it has all markers of the hook.
+// hookWaits finds a hook that holds the Pod until it has all markers of the hook. The remedy is to add the one that
+// is missing.
 func hookWaits(state pub.LifecycleStateType, name string) func(*Facts) *Finding {
 	return func(f *Facts) *Finding {
 		hook := f.hook(name)
@@ -103,7 +107,7 @@ func hookWaits(state pub.LifecycleStateType, name string) func(*Facts) *Finding 
 	}
 }
 
-// markerOf names a marker of a hook that is on the Pod, or one that is not.
+// markerOf names a marker of a hook that is on the Pod, or one that is not. A marker is a label or a finalizer.
 func markerOf(hook *pub.LifecycleHook, pod *corev1.Pod, present bool) string {
 	for _, key := range slices.Sorted(maps.Keys(hook.LabelsHandler)) {
 		if value, found := pod.Labels[key]; (found && value == hook.LabelsHandler[key]) == present {
@@ -118,6 +122,7 @@ func markerOf(hook *pub.LifecycleHook, pod *corev1.Pod, present bool) string {
 	return "markers of the hook"
 }
 
+// notScheduled finds a Pod without a node. The message is that of the scheduler.
 func notScheduled(f *Facts) *Finding {
 	c := podstate.Condition(f.Pod, corev1.PodScheduled)
 	if podstate.Scheduled(f.Pod) || c == nil {
@@ -126,7 +131,8 @@ func notScheduled(f *Facts) *Finding {
 	return f.aboutPod("change its requests, its node selection or the nodes", "has no node: %s", oneLine(c.Message))
 }
 
-// containerWaits finds a container that waits for one of the reasons.
+// containerWaits finds a container that waits for one of the reasons. crashed says that the reason is a container
+// that ends again and again: its logs help then, and not its image.
 func containerWaits(crashed bool, reasons ...string) func(*Facts) *Finding {
 	return func(f *Facts) *Finding {
 		for _, status := range slices.Concat(f.Pod.Status.InitContainerStatuses, f.Pod.Status.ContainerStatuses) {
@@ -144,7 +150,8 @@ func containerWaits(crashed bool, reasons ...string) func(*Facts) *Finding {
 	}
 }
 
-// launchOrder finds a container that waits until others with a higher priority have started.
+// launchOrder finds a container that waits until others with a higher priority have started. It comes before the
+// cause of a wrong configuration, because the kubelet shows the same reason for both.
 func launchOrder(f *Facts) *Finding {
 	for i := range f.Pod.Spec.Containers {
 		container := &f.Pod.Spec.Containers[i]
@@ -159,6 +166,7 @@ func launchOrder(f *Facts) *Finding {
 	return nil
 }
 
+// statusOf returns the status of a container, or nil.
 func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == name {
@@ -175,6 +183,7 @@ func gracePeriod(f *Facts) *Finding {
 	return f.aboutPod("wait, or shorten gracePeriodSeconds", "is out of service for the grace period of its update in place")
 }
 
+// updateInPlace finds a Pod that an update in place keeps out of service until its containers have restarted.
 func updateInPlace(f *Facts) *Finding {
 	c := podstate.Condition(f.Pod, pub.InPlaceUpdateReadyConditionType)
 	if c == nil || c.Status == corev1.ConditionTrue {
@@ -184,6 +193,7 @@ func updateInPlace(f *Facts) *Finding {
 		"is being updated in place on node %s", f.Pod.Spec.NodeName)
 }
 
+// keptOutOfService names the programs that have taken the Pod out of service, by the keys in its condition.
 func keptOutOfService(f *Facts) *Finding {
 	keys := readiness.Keys(f.Pod)
 	if len(keys) == 0 {
@@ -205,6 +215,7 @@ func readinessGate(f *Facts) *Finding {
 	return nil
 }
 
+// containersNotReady finds a container that is not ready for a reason without a cause of its own.
 func containersNotReady(f *Facts) *Finding {
 	for _, status := range f.Pod.Status.ContainerStatuses {
 		if status.Ready {
@@ -221,6 +232,7 @@ func containersNotReady(f *Facts) *Finding {
 	return nil
 }
 
+// minReady finds a Pod that is ready for a shorter time than minReadySeconds.
 func minReady(f *Facts) *Finding {
 	rest := podstate.AvailableIn(f.Pod, f.minReadySeconds(), f.Now)
 	if rest <= 0 {
@@ -236,6 +248,8 @@ func podWarning(f *Facts) *Finding {
 	return f.aboutPod("fix that", "has a warning: %s", oneLine(f.Warnings[0]))
 }
 
+// podProtected tells about a budget that would refuse to disrupt the Pod. Such a Pod is available; the user asks why
+// it is not deleted or updated.
 func podProtected(f *Facts) *Finding {
 	budget := f.governing(f.Pod)
 	if budget == nil || budget.Status.UnavailableAllowed > 0 || !podstate.Ready(f.Pod) {

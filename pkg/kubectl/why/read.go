@@ -19,13 +19,15 @@ import (
 	"kruise.io/kruise/pkg/kubectl/workload"
 )
 
-// Read collects the facts about an object: a workload that rolls out, a Pod, or a PodUnavailableBudget.
+// Read collects the facts about an object: a workload that rolls out, a Pod, or a PodUnavailableBudget. Another kind
+// is an error that names these. It reads from the server at each call.
 func Read(ctx context.Context, c *cluster.Cluster, now clock.PassiveClock, kind schema.GroupKind, object runtime.Object) (*Facts, error) {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
 		return nil, err
 	}
 	f := &Facts{Now: now.Now()}
+	// Every kind of object can be held back by a budget.
 	if f.Budgets, err = budgets(ctx, c, accessor.GetNamespace()); err != nil {
 		return nil, err
 	}
@@ -50,6 +52,7 @@ func Read(ctx context.Context, c *cluster.Cluster, now clock.PassiveClock, kind 
 	return f, err
 }
 
+// readWorkload reads the workload, its progress and its Pods.
 func (f *Facts) readWorkload(ctx context.Context, c *cluster.Cluster, row *workload.Kind, namespace, name string) (err error) {
 	if f.Workload, err = c.Workload(ctx, row, namespace, name); err != nil {
 		return err
@@ -61,7 +64,8 @@ func (f *Facts) readWorkload(ctx context.Context, c *cluster.Cluster, row *workl
 	return err
 }
 
-// readPod also reads the workload that controls the Pod, for its hooks.
+// readPod also reads the workload that controls the Pod, for its hooks. A workload that is gone or of another kind
+// has none.
 func (f *Facts) readPod(ctx context.Context, c *cluster.Cluster, pod *corev1.Pod) error {
 	f.Pod = pod
 	owner := metav1.GetControllerOf(pod)
@@ -80,7 +84,8 @@ func (f *Facts) readPod(ctx context.Context, c *cluster.Cluster, pod *corev1.Pod
 	return err
 }
 
-// readBudget also reads the Pods that name the budget.
+// readBudget also reads the Pods that name the budget. It reads all Pods of the namespace, because the controller may
+// select them by their workload and not by labels.
 func (f *Facts) readBudget(ctx context.Context, c *cluster.Cluster, namespace, name string) error {
 	for _, budget := range f.Budgets {
 		if budget.Name == name {

@@ -11,7 +11,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// workloadCauses are the causes of a workload. The sort is the order in which they hide each other.
+// workloadCauses are the causes of a workload. The sort is the order in which they hide each other. The last one
+// always applies.
 var workloadCauses = []Cause{
 	{"being deleted", workloadDeleted},
 	{"spec not observed", specNotObserved},
@@ -28,12 +29,15 @@ var workloadCauses = []Cause{
 	{"in progress", inProgress},
 }
 
+// subject names the workload in a sentence.
 func (f *Facts) subject() string { return f.Workload.Title + " " + f.Workload.GetName() }
 
+// argument names the workload as a command accepts it.
 func (f *Facts) argument() string {
 	return f.Workload.Resource + "." + f.Workload.Group + "/" + f.Workload.GetName()
 }
 
+// finding returns a finding about the workload.
 func (f *Facts) finding(remedy, fact string, args ...any) *Finding {
 	return &Finding{Subject: f.subject(), Fact: fmt.Sprintf(fact, args...), Remedy: remedy}
 }
@@ -56,7 +60,8 @@ func specNotObserved(f *Facts) *Finding {
 		"has a change that the controller has not observed")
 }
 
-// conditionFails finds a condition that reports an error. Refusals of budgets have a cause of their own.
+// conditionFails finds a condition that reports an error. Refusals of budgets have a cause of their own, which comes
+// before the condition FailedUpdate.
 func conditionFails(types ...string) func(*Facts) *Finding {
 	return func(f *Facts) *Finding {
 		for _, condition := range f.Workload.Conditions() {
@@ -70,6 +75,7 @@ func conditionFails(types ...string) func(*Facts) *Finding {
 	}
 }
 
+// complete finds a rollout with all Pods updated. One that a partition or the user holds back has another cause.
 func complete(f *Facts) *Finding {
 	p := f.Progress
 	if !p.Done() || p.Partitioned || p.OnDelete && p.Updated < p.Wanted {
@@ -78,6 +84,7 @@ func complete(f *Facts) *Finding {
 	return f.finding("there is nothing to do", "is complete: %d of %d Pods are updated and available", p.Updated, p.Wanted)
 }
 
+// paused finds a rollout that a pause stops. A pause after all Pods are updated stops nothing.
 func paused(f *Facts) *Finding {
 	if !f.Progress.Paused || f.Progress.Updated >= f.Progress.Target {
 		return nil
@@ -94,6 +101,7 @@ func onDelete(f *Facts) *Finding {
 		f.Progress.Target-f.Progress.Updated, f.Progress.Wanted)
 }
 
+// partitioned finds a rollout that has updated as many Pods as its partition allows.
 func partitioned(f *Facts) *Finding {
 	p := f.Progress
 	if !p.Done() || !p.Partitioned {
@@ -121,17 +129,20 @@ func budgetRefuses(f *Facts) *Finding {
 	return nil
 }
 
+// updated returns true if the Pod has the newest revision.
 func (f *Facts) updated(pod *corev1.Pod) bool {
 	return history.Matches(pod.Labels[pub.ControllerRevisionHashKey], f.Progress.Revision)
 }
 
-// podWaits finds the cause of a Pod. Updated Pods come first, because a rollout waits for them.
+// podWaits finds the cause of a Pod. Updated Pods come first, because a rollout waits for them. It asks the causes of
+// a Pod with a copy of the facts, without the warnings, which are about the workload.
 func podWaits(f *Facts) *Finding {
 	for _, updated := range []bool{true, false} {
 		for _, pod := range f.Pods {
 			if f.updated(pod) != updated || podstate.Available(pod, f.minReadySeconds(), f.Now) && pod.DeletionTimestamp == nil {
 				continue
 			}
+			// The causes of a Pod look at Facts.Pod, so each Pod gets a copy of the facts.
 			about := *f
 			about.Pod, about.Warnings = pod, nil
 			if found := first(waiting, &about); found != nil {
@@ -142,6 +153,7 @@ func podWaits(f *Facts) *Finding {
 	return nil
 }
 
+// first returns the first cause that the facts show, or nil.
 func first(causes []Cause, f *Facts) *Finding {
 	for _, cause := range causes {
 		if found := cause.Find(f); found != nil {

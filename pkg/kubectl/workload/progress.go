@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Progress is how far a rollout is.
+// Progress is how far a rollout is. It is read from the object alone; no Pod is read.
 type Progress struct {
 	// Observed is false while the status describes an older spec.
 	Observed bool
@@ -19,9 +19,11 @@ type Progress struct {
 	Updated, Available, Missing int
 	// Partitioned is true if a partition keeps Pods at the old revision.
 	Partitioned bool
-	InPlace     bool
-	OnDelete    bool
-	Paused      bool
+	// InPlace is true if the update policy allows updates in place. OnDelete is true if the user deletes the old
+	// Pods.
+	InPlace  bool
+	OnDelete bool
+	Paused   bool
 	// Revision is the newest revision.
 	Revision string
 	// Failed is the reason for which the controller gave up waiting, if it did.
@@ -43,6 +45,8 @@ func (w *Workload) Progress() (Progress, error) {
 		InPlace: w.inPlace(), OnDelete: w.Text(w.Strategy) == "OnDelete", Paused: w.IsPaused(),
 		Revision: w.Text(w.Revision), Failed: w.exceeded(),
 	}
+	// A kind that does not count available Pods by revision counts all available Pods. The rollout then ends a little
+	// later, when old Pods are available too.
 	if w.Has(w.UpdatedAvailable) {
 		p.Missing = max(0, target-w.Int(w.UpdatedAvailable, 0))
 	} else {
@@ -51,11 +55,13 @@ func (w *Workload) Progress() (Progress, error) {
 	return p, nil
 }
 
+// observed returns true if the status describes the current spec. A status that was never written does not.
 func (w *Workload) observed() bool {
 	generation, _, _ := unstructured.NestedInt64(w.content, "status", "observedGeneration")
 	return generation != 0 && generation >= w.GetGeneration()
 }
 
+// inPlace reads the policy of both versions: the names of the values are the same.
 func (w *Workload) inPlace() bool {
 	switch w.Text(w.PodPolicy) {
 	case "InPlaceIfPossible", "InPlaceOnly":
@@ -74,7 +80,7 @@ type Condition struct {
 	Since   metav1.Time            `json:"lastTransitionTime"`
 }
 
-// Conditions returns the conditions in the status.
+// Conditions returns the conditions in the status. Conditions that cannot be read count as none.
 func (w *Workload) Conditions() (all []Condition) {
 	raw, _, _ := unstructured.NestedSlice(w.content, "status", "conditions")
 	encoded, err := json.Marshal(raw)
@@ -84,7 +90,7 @@ func (w *Workload) Conditions() (all []Condition) {
 	return all
 }
 
-// exceeded returns the message of a rollout that exceeded its deadline.
+// exceeded returns the message of a rollout that exceeded its deadline, or an empty string.
 func (w *Workload) exceeded() string {
 	for _, c := range w.Conditions() {
 		if c.Type == "Progressing" && c.Status == corev1.ConditionFalse {
@@ -97,7 +103,7 @@ func (w *Workload) exceeded() string {
 // TemplatePath returns the path of the Pod template, with dots.
 func (w *Workload) TemplatePath() string { return w.Template.In(w.version) }
 
-// WithTemplate returns a copy of the object with another Pod template.
+// WithTemplate returns a copy of the object with another Pod template. The object itself does not change.
 func (w *Workload) WithTemplate(template map[string]any) (runtime.Object, error) {
 	object := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(w.content)}
 	return object, unstructured.SetNestedMap(object.Object, template, w.fields(w.Template)...)

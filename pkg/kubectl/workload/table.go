@@ -7,7 +7,8 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// Path is where a field is: the names of the fields above it, separated by dots. It is empty if the kind does not have the field.
+// Path is where a field is: the names of the fields above it, separated by dots. It is empty if the kind does not
+// have the field in the version.
 type Path struct{ beta, alpha string }
 
 // both returns a path that is the same in all versions.
@@ -59,6 +60,8 @@ type Kind struct {
 
 const partition = "spec.updateStrategy.rollingUpdate.partition"
 
+// table has a row for each kind. Kinds without a Revision do not roll out; they are here for single commands, such as
+// set image.
 var table = []*Kind{
 	{
 		GroupKind: kinds.CloneSet, Resource: "clonesets", Short: "cloneset", Title: "CloneSet", Exposable: true,
@@ -83,6 +86,7 @@ var table = []*Kind{
 		Revision: both("status.updateRevision"),
 	},
 	{
+		// The number of Pods of a DaemonSet follows from its nodes, so it is in the status.
 		GroupKind: kinds.AdvancedDaemonSet, Resource: "daemonsets", Short: "ads", Title: "Advanced DaemonSet",
 		Template: both("spec.template"), Selector: both("spec.selector"), Replicas: both("status.desiredNumberScheduled"),
 		Partition: both(partition), Paused: both("spec.updateStrategy.rollingUpdate.paused"),
@@ -121,7 +125,8 @@ func (k *Kind) RollsOut() bool { return k.Revision != Path{} }
 // Pausable reports whether an object can be paused with a command. Upstream programs pause only kinds whose selector can be exposed.
 func (k *Kind) Pausable() bool { return k.Paused != Path{} }
 
-// ArgNames returns the names of the kinds that roll out, as users type them.
+// ArgNames returns the names of the kinds for which holds returns true, as users type them: with their group, because
+// Kubernetes has kinds of the same names.
 func ArgNames(holds func(*Kind) bool) (names []string) {
 	for _, row := range table {
 		if holds(row) {

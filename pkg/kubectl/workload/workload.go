@@ -20,10 +20,12 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// Workload is an object of a kind in the table. Changes go to the copy in it until Save.
+// Workload is an object of a kind in the table. Changes go to the copy in it until Save. The methods of metav1.Object
+// read the object that it was made from.
 type Workload struct {
 	*Kind
 	metav1.Object
+	// version is the one in which the object was read, which decides where its fields are. content is the copy.
 	version string
 	object  runtime.Object
 	content map[string]any
@@ -50,6 +52,8 @@ func Of(object runtime.Object) (*Workload, error) {
 	return &Workload{Kind: kind, Object: accessor, version: gvk.Version, object: object, content: content}, nil
 }
 
+// gvkOf returns the kind of an object. A typed object does not say it, so the scheme is asked. It returns false for a
+// type that the scheme does not know.
 func gvkOf(object runtime.Object) (schema.GroupVersionKind, bool) {
 	if found, ok := object.(*unstructured.Unstructured); ok {
 		return found.GroupVersionKind(), true
@@ -64,8 +68,10 @@ func gvkOf(object runtime.Object) (schema.GroupVersionKind, bool) {
 // Has reports whether the kind has a field in the object's version.
 func (w *Workload) Has(path Path) bool { return path.In(w.version) != "" }
 
+// fields returns a path as a list of names.
 func (w *Workload) fields(path Path) []string { return strings.Split(path.In(w.version), ".") }
 
+// get returns the value of a field without a copy. Callers must not change it, except changeContainers.
 func (w *Workload) get(path Path) (any, bool) {
 	if !w.Has(path) {
 		return nil, false
@@ -103,7 +109,8 @@ func (w *Workload) IsPaused() bool {
 // SetPaused pauses or resumes updates.
 func (w *Workload) SetPaused(paused bool) error { return w.set(paused, w.fields(w.Paused)...) }
 
-// Wanted returns the wanted number of Pods.
+// Wanted returns the wanted number of Pods. Missing replicas in the spec mean one, as the API defaults them; a
+// missing count in the status means none.
 func (w *Workload) Wanted() int {
 	if w.Replicas.beta == "spec.replicas" {
 		return w.Int(w.Replicas, 1)
@@ -111,7 +118,8 @@ func (w *Workload) Wanted() int {
 	return w.Int(w.Replicas, 0)
 }
 
-// Target returns how many Pods shall be updated, and whether a partition holds the others back.
+// Target returns how many Pods shall be updated, and whether a partition holds the others back. A percentage is
+// rounded as the controller does it.
 func (w *Workload) Target() (target int, partitioned bool, err error) {
 	wanted := w.Wanted()
 	raw, found := w.get(w.Partition)
@@ -122,6 +130,7 @@ func (w *Workload) Target() (target int, partitioned bool, err error) {
 	if err := decode(raw, value); err != nil {
 		return 0, false, fmt.Errorf("read the partition of %s %s: %w", w.Title, w.GetName(), err)
 	}
+	// This is the function that the controllers use, so both count the same Pods.
 	old, err := rollout.Partition(value, wanted)
 	if err != nil {
 		return 0, false, fmt.Errorf("%s %s: %w", w.Title, w.GetName(), err)
@@ -129,7 +138,7 @@ func (w *Workload) Target() (target int, partitioned bool, err error) {
 	return wanted - old, old > 0, nil
 }
 
-// Read decodes a field. It returns false if the object does not have it.
+// Read decodes a field. It returns false if the object does not have it or has it in another form.
 func (w *Workload) Read(path Path, into any) bool {
 	raw, found := w.get(path)
 	return found && decode(raw, into) == nil
@@ -148,7 +157,7 @@ func (w *Workload) PodSelector() (*metav1.LabelSelector, error) {
 	return selector, nil
 }
 
-// LabelSelector returns the selector of the Pods.
+// LabelSelector returns the selector of the Pods, for lists.
 func (w *Workload) LabelSelector() (labels.Selector, error) {
 	selector, err := w.PodSelector()
 	if err != nil {
@@ -170,7 +179,8 @@ func (w *Workload) PodTemplate() (*corev1.PodTemplateSpec, error) {
 	return template, nil
 }
 
-// ChangePodSpec applies a change to the spec of the Pods. For a kind without a Pod template, the spec has only the containers.
+// ChangePodSpec applies a change to the spec of the Pods. For a kind without a Pod template, the spec has only the
+// containers. The change is in the copy; call Save after it.
 func (w *Workload) ChangePodSpec(change func(*corev1.PodSpec) error) error {
 	if w.Has(w.Containers) {
 		return w.changeContainers(change)
@@ -190,6 +200,7 @@ func (w *Workload) ChangePodSpec(change func(*corev1.PodSpec) error) error {
 }
 
 // changeContainers applies a change to containers that have more fields than those of a Pod. The other fields stay.
+// The change must not add, remove or move containers.
 func (w *Workload) changeContainers(change func(*corev1.PodSpec) error) error {
 	raw, _ := w.get(w.Containers)
 	spec := &corev1.PodSpec{}
@@ -198,6 +209,7 @@ func (w *Workload) changeContainers(change func(*corev1.PodSpec) error) error {
 	}, spec); err != nil {
 		return fmt.Errorf("read the containers of %s %s: %w", w.Title, w.GetName(), err)
 	}
+	// The difference between the two is what the change did.
 	before := spec.DeepCopy()
 	if err := change(spec); err != nil {
 		return err
@@ -215,7 +227,8 @@ func (w *Workload) changeContainers(change func(*corev1.PodSpec) error) error {
 	return nil
 }
 
-// overlay writes the fields of a container that a change touched into its JSON form.
+// overlay writes the fields of a container that a change touched into its JSON form. A field that the change removed
+// is removed.
 func overlay(target any, before, after *corev1.Container) error {
 	into, ok := target.(map[string]any)
 	if !ok {
@@ -238,7 +251,7 @@ func overlay(target any, before, after *corev1.Container) error {
 	return nil
 }
 
-// Save writes the changes into the object that the workload was read from.
+// Save writes the changes into the object that the workload was read from. It sends nothing.
 func (w *Workload) Save() error {
 	if object, ok := w.object.(*unstructured.Unstructured); ok {
 		object.Object = w.content
@@ -247,10 +260,12 @@ func (w *Workload) Save() error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(w.content, w.object)
 }
 
+// set sets a field of the copy, and creates the fields above it.
 func (w *Workload) set(value any, fields ...string) error {
 	return unstructured.SetNestedField(w.content, value, fields...)
 }
 
+// field returns a field of a JSON object, or nil.
 func field(of any, name string) any {
 	object, _ := of.(map[string]any)
 	return object[name]
@@ -265,7 +280,7 @@ func decode(raw, into any) error {
 	return json.Unmarshal(encoded, into)
 }
 
-// PausingPatch returns the merge patch that pauses or resumes updates.
+// PausingPatch returns the merge patch that pauses or resumes updates, in the version of the object.
 func (w *Workload) PausingPatch(paused bool) []byte {
 	patch := fmt.Appendf(nil, "%t", paused)
 	fields := w.fields(w.Paused)

@@ -28,7 +28,8 @@ func Run(ctx context.Context, t testing.TB, run func(context.Context) error) (st
 	}
 }
 
-// Pass advances the clock of a synctest bubble by d, and waits until nothing runs any more at that time.
+// Pass advances the clock of a synctest bubble by d, and waits until nothing runs any more at that time. Outside of a
+// bubble it only sleeps for d.
 func Pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

@@ -16,7 +16,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// Interface lists the API requests that the node agent makes.
+// Interface lists the API requests that the node agent makes. The agent's role in the chart grants no others. Tests
+// implement it with fake clientsets (clustertest).
 type Interface interface {
 	Pods(namespace string) Pods
 	Events(namespace string) Events
@@ -63,7 +64,8 @@ type NodePodProbes interface {
 		subresources ...string) (*v1alpha1.NodePodProbe, error)
 }
 
-// ContainerRecreateRequests accesses the requests of one namespace, or of all namespaces.
+// ContainerRecreateRequests accesses the requests of one namespace, or of all namespaces. There is no Get, because
+// the API server authorizes agents for lists of their own node only.
 type ContainerRecreateRequests interface {
 	Source[*v1beta1.ContainerRecreateRequestList]
 	UpdateStatus(ctx context.Context, request *v1beta1.ContainerRecreateRequest, options metav1.UpdateOptions) (
@@ -72,6 +74,8 @@ type ContainerRecreateRequests interface {
 
 // Client sends requests to the API server. Core kinds and Kruise kinds have separate rate limits.
 type Client struct {
+	// apps and appsAlpha are the two versions of the Kruise group. They share a rate limit as far as appsConfig sets
+	// a limiter.
 	core, apps, appsAlpha rest.Interface
 }
 
@@ -97,6 +101,7 @@ func New(config, appsConfig *rest.Config) (*Client, error) {
 	return &Client{core: core, apps: apps, appsAlpha: appsAlpha}, nil
 }
 
+// clientFor creates a client for one group version. transport is shared, so all clients use the same connections.
 func clientFor(config *rest.Config, transport *http.Client, path string, version schema.GroupVersion) (*rest.RESTClient, error) {
 	config = rest.CopyConfig(config)
 	config.APIPath, config.GroupVersion, config.NegotiatedSerializer = path, &version, codecs.WithoutConversion()
@@ -135,7 +140,8 @@ func (c *Client) ContainerRecreateRequests(namespace string) ContainerRecreateRe
 		*v1beta1.ContainerRecreateRequest, *v1beta1.ContainerRecreateRequestList]{c.apps, "containerrecreaterequests", namespace}
 }
 
-// PullSecrets implements Interface.
+// PullSecrets implements Interface. It is a subresource of the NodeImage, because agents have no permission to read
+// Secrets.
 func (c *Client) PullSecrets(ctx context.Context, node string) (*corev1.SecretList, error) {
 	secrets := &corev1.SecretList{}
 	return secrets, c.apps.Get().Resource("nodeimages").Name(node).SubResource("pullsecrets").Do(ctx).Into(secrets)

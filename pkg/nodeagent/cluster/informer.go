@@ -9,8 +9,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// ListerWatcher lists and watches the objects of source for an informer. selects sets the selectors of each request.
-// client must be the client that source comes from.
+// ListerWatcher lists and watches the objects of source for an informer. selects sets the selectors of each request,
+// which must limit it to the objects of the node: the API server refuses others. client must be the client that
+// source comes from; it says whether the server can send the existing objects through a watch.
 func ListerWatcher[L runtime.Object](client Interface, source Source[L], selects func(*metav1.ListOptions)) cache.ListerWatcher {
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

@@ -24,13 +24,15 @@ type list[L any] interface {
 	runtime.Object
 }
 
-// resource makes requests for one kind. An empty namespace means all namespaces, or a kind without namespaces.
+// resource makes requests for one kind. An empty namespace means all namespaces, or a kind without namespaces. It
+// stands in for the generated clients, which would register every type of their clientset.
 type resource[T, L any, P object[T], Q list[L]] struct {
 	client    rest.Interface
 	name      string
 	namespace string
 }
 
+// request adds the namespace and the resource to a request.
 func (r *resource[T, L, P, Q]) request(verb *rest.Request) *rest.Request {
 	return verb.NamespaceIfScoped(r.namespace, r.namespace != "").Resource(r.name)
 }
@@ -47,7 +49,7 @@ func (r *resource[T, L, P, Q]) List(ctx context.Context, options metav1.ListOpti
 	return result, r.request(r.client.Get()).VersionedParams(&options, parameters).Timeout(timeout(options)).Do(ctx).Into(result)
 }
 
-// Watch watches the objects that the options select.
+// Watch watches the objects that the options select, until the server or the caller ends the watch.
 func (r *resource[T, L, P, Q]) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
 	return r.request(r.client.Get()).VersionedParams(&options, parameters).Timeout(timeout(options)).Watch(ctx)
@@ -59,12 +61,13 @@ func (r *resource[T, L, P, Q]) Create(ctx context.Context, created P, options me
 	return result, r.request(r.client.Post()).VersionedParams(&options, parameters).Body(created).Do(ctx).Into(result)
 }
 
-// Update replaces an object.
+// Update replaces an object. It fails with a conflict if the object has changed since it was read.
 func (r *resource[T, L, P, Q]) Update(ctx context.Context, updated P, options metav1.UpdateOptions) (P, error) {
 	return r.update(ctx, updated, options)
 }
 
-// UpdateStatus replaces the status of an object.
+// UpdateStatus replaces the status of an object. It fails with a conflict if the object has changed since it was
+// read.
 func (r *resource[T, L, P, Q]) UpdateStatus(ctx context.Context, updated P, options metav1.UpdateOptions) (P, error) {
 	return r.update(ctx, updated, options, "status")
 }
@@ -84,6 +87,8 @@ func (r *resource[T, L, P, Q]) Patch(
 		VersionedParams(&options, parameters).Body(data).Do(ctx).Into(result)
 }
 
+// timeout returns the time limit that the options set for the request, or zero for none. It is also the limit of the
+// client, as in the generated clients.
 func timeout(options metav1.ListOptions) time.Duration {
 	if options.TimeoutSeconds == nil {
 		return 0

@@ -10,14 +10,17 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// Scheme knows the kinds of this package. It is read-only.
+// Scheme knows the kinds of this package. It is read-only. Event recorders use it to find the kind of an object.
 var Scheme = newScheme()
 
+// No kind is converted, so each type is its own version.
 var (
 	codecs     = serializer.NewCodecFactory(Scheme)
 	parameters = runtime.NewParameterCodec(Scheme)
 )
 
+// newScheme returns a scheme with the types that requests send or receive, and nothing else. A new kind in Interface
+// needs its types here.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypes(corev1.SchemeGroupVersion,

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// Sink writes events to the API until ctx ends.
+// Sink writes events to the API until ctx ends. After that, each write fails at once.
 func Sink(ctx context.Context, client Interface) record.EventSink {
 	return &sink{ctx: ctx, client: client}
 }

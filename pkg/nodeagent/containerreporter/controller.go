@@ -21,6 +21,7 @@ import (
 )
 
 const (
+	// The queue names in metrics.
 	reporterName  = "runtime_container_meta"
 	restarterName = "runtime_container_meta_restarter"
 
@@ -28,8 +29,9 @@ const (
 	leastResync = 5 * time.Minute
 )
 
-// Config configures a Controller.
+// Config configures a Controller. All fields except Environment are required.
 type Config struct {
+	// Runtime returns the runtime with a name, which is the scheme of container IDs, or nil.
 	Node    string
 	Client  cluster.Interface
 	Runtime func(name string) Runtime
@@ -39,13 +41,15 @@ type Config struct {
 	Clock       clock.WithTicker
 }
 
-// Controller reports on the containers of the Pods of one node.
+// Controller reports on the containers of the Pods of one node. It has two queues: a restart can take as long as the
+// grace period of a container, and must not delay reports.
 type Controller struct {
-	config    Config
-	informer  cache.SharedIndexInformer
-	reports   *reconcile.Controller
-	restarts  *reconcile.Controller
-	stopper   containerstop.Stopper
+	config   Config
+	informer cache.SharedIndexInformer
+	reports  *reconcile.Controller
+	restarts *reconcile.Controller
+	stopper  containerstop.Stopper
+	// mu guards lastWrite and settling. lastWrite has our last write to each Pod until the cache shows it.
 	mu        sync.Mutex
 	lastWrite map[types.NamespacedName]write
 	// settling holds the instances to restart, by Pod and container name.
@@ -60,6 +64,8 @@ func New(config Config) (*Controller, error) {
 		settling: map[types.NamespacedName]map[string]settling{},
 		informer: cache.NewSharedIndexInformer(podsOf(config.Client, config.Node), &corev1.Pod{}, resync, cache.Indexers{}),
 	}
+	// Retries of a report are quick, because an update waits for it. Those of a restart are slow, because each one
+	// may run a preStop hook again.
 	c.reports = reconcile.New(reporterName, reconcile.Options{
 		Workers: 5, BaseDelay: 500 * time.Millisecond, MaxDelay: 55 * time.Second, Clock: config.Clock,
 	}, c.reconcile)
@@ -79,6 +85,7 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
+// podsOf lists and watches the Pods of the node. Pods that are not scheduled yet appear when they get the node.
 func podsOf(client cluster.Interface, node string) cache.ListerWatcher {
 	selector := fields.OneTermEqualSelector("spec.nodeName", node).String()
 	return cluster.ListerWatcher(client, client.Pods(metav1.NamespaceAll), func(o *metav1.ListOptions) { o.FieldSelector = selector })
@@ -87,7 +94,8 @@ func podsOf(client cluster.Interface, node string) cache.ListerWatcher {
 // Synced returns true when the cache holds the Pods of the node.
 func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 
-// Run runs the controller until ctx ends.
+// Run runs the controller until ctx ends. The restart queue can start at once, because only reports add to it, and
+// they wait for the cache.
 func (c *Controller) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -114,6 +122,7 @@ func (c *Controller) seen(before, obj any, initial bool) {
 	if !ok || !after.outdated(c.config.Environment) {
 		return
 	}
+	// The Pod was created while the agent ran.
 	changed := before == nil && !initial
 	if old, ok := before.(*knownPod); ok {
 		changed = !after.sameAs(old)
@@ -123,6 +132,7 @@ func (c *Controller) seen(before, obj any, initial bool) {
 	}
 }
 
+// forget drops what is kept about a deleted Pod. A Pod with the same name that is created later starts anew.
 func (c *Controller) forget(obj any) {
 	if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = unknown.Obj

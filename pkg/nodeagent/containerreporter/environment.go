@@ -10,10 +10,12 @@ import (
 	"kruise.io/kruise/pkg/containerreport"
 )
 
+// execTimeout limits the program in the container. It is short, because a worker of the queue waits for it.
 const execTimeout = 3 * time.Second
 
 // environmentHash returns the hash of the values that the variables have in an instance. It returns zero and an error
-// when the values cannot be read.
+// when the values cannot be read. Without variables, it returns the same hash as containerreport.Expected, so the
+// report compares equal.
 func environmentHash(ctx context.Context, runtime Runtime, id string, variables []containerreport.Variable) (uint64, error) {
 	if len(variables) == 0 {
 		return containerreport.Expected(nil, nil, nil), nil
@@ -43,7 +45,8 @@ func environment(ctx context.Context, runtime Runtime, id string) (map[string]st
 	return parse(strings.Split(strings.TrimSuffix(string(stdout), "\n"), "\n")), nil
 }
 
-// detailed returns the environment in the verbose status of a runtime, or nil. CRI does not define this field.
+// detailed returns the environment in the verbose status of a runtime, or nil. CRI does not define this field. The
+// environment of the process comes first, the one that was requested second.
 func detailed(info string) []string {
 	var details struct {
 		RuntimeSpec struct {

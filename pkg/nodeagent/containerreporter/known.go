@@ -12,6 +12,7 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
+// kruiseGroup is the API group of the workloads whose Pods are reported on.
 const (
 	kruiseGroup = "apps.kruise.io"
 	// sidecarSetHashKey marks Pods with injected sidecars.
@@ -22,10 +23,13 @@ const (
 type knownPod struct {
 	// ObjectMeta holds only the namespace, name, UID and resourceVersion.
 	metav1.ObjectMeta
+	// reports is true if the agent reports on the Pod.
 	reports bool
 	// held is true while an in-place update keeps the Pod out of service.
-	held       bool
-	ip         string
+	held bool
+	// ip is the address of the Pod. It is set only if a container may be restarted, because only its hook needs it.
+	ip string
+	// report is the report in the Pod's annotation, or nil. containers are in the order of the spec.
 	report     *containerreport.Report
 	containers []instance
 }
@@ -42,7 +46,8 @@ type instance struct {
 	replaced bool
 }
 
-// trim is the informer transform that turns a Pod into a knownPod.
+// trim is the informer transform that turns a Pod into a knownPod. It runs before the Pod enters the cache, so the
+// full Pod is never kept. A terminating Pod counts as one that the agent does not report on.
 func trim(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -60,6 +65,7 @@ func trim(obj any) (any, error) {
 	if report, err := containerreport.Read(pod); err == nil {
 		r.report = report
 	}
+	// The address is kept only if some container reads metadata and may be restarted.
 	reads := false
 	r.containers = make([]instance, 0, len(pod.Spec.Containers))
 	for i := range pod.Spec.Containers {
@@ -79,6 +85,8 @@ func trim(obj any) (any, error) {
 	return r, nil
 }
 
+// concerns returns true if the agent reports on the Pod: a Kruise workload controls it, or it has sidecars of a
+// SidecarSet.
 func concerns(pod *corev1.Pod) bool {
 	if _, injected := pod.Annotations[sidecarSetHashKey]; injected {
 		return true
@@ -91,6 +99,7 @@ func concerns(pod *corev1.Pod) bool {
 	return err == nil && gv.Group == kruiseGroup
 }
 
+// held returns true while an update in place keeps the Pod out of service. A Pod without the condition is in service.
 func held(pod *corev1.Pod) bool {
 	for i := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[i]; c.Type == pub.InPlaceUpdateReadyConditionType {
@@ -100,6 +109,7 @@ func held(pod *corev1.Pod) bool {
 	return false
 }
 
+// containerID returns the ID of the current instance with the runtime as scheme, or an empty string.
 func containerID(pod *corev1.Pod, name string) string {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == name {
@@ -116,6 +126,7 @@ func (r *knownPod) markReplaced(pod *corev1.Pod) {
 	if err != nil || state == nil {
 		return
 	}
+	// The kubelet has replaced the instance as soon as its ID differs from the recorded one.
 	for i := range r.containers {
 		before, found := state.LastContainerStatuses[r.containers[i].name]
 		r.containers[i].replaced = found && before.Image != "" && before.Image != pod.Spec.Containers[i].Image &&
@@ -124,7 +135,8 @@ func (r *knownPod) markReplaced(pod *corev1.Pod) {
 }
 
 // outdated returns true if an instance in the status is missing from the report. With env set, it also returns true
-// if an instance was started with metadata that the Pod no longer has.
+// if an instance was started with metadata that the Pod no longer has. Containers without an instance do not count,
+// so a Pod that starts is reported step by step.
 func (r *knownPod) outdated(env bool) bool {
 	if !r.reports {
 		return false
@@ -141,6 +153,7 @@ func (r *knownPod) outdated(env bool) bool {
 			return true
 		}
 	}
+	// The report has a container that the Pod no longer has.
 	return r.report != nil && started == len(r.containers) && len(r.report.Containers) != started
 }
 

@@ -19,19 +19,20 @@ import (
 )
 
 const (
-	// writeTimeout is how long to wait for the watch to show our own write.
+	// writeTimeout is how long to wait for the watch to show our own write. After it, the cache is believed again.
 	writeTimeout = 30 * time.Second
 	// environmentRetry is the delay before an unreadable environment is read again.
 	environmentRetry = 3 * time.Second
 )
 
-// write records our last write to a Pod.
+// write records our last write to a Pod: the resourceVersion that it got, and when.
 type write struct {
 	version string
 	at      time.Time
 }
 
-// reconcile writes the report of one Pod.
+// reconcile writes the report of one Pod. It does nothing if the cached report is current. The runtime is asked
+// before every write, because the status of the Pod can be older than the containers.
 func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	r := c.get(key)
 	if r == nil || !r.outdated(c.config.Environment) {
@@ -49,6 +50,7 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (r
 			return reconcile.Result{}, err
 		}
 	}
+	// The report is written first, because restart decides by it.
 	if c.config.Environment && r.held {
 		c.restarts.Add(key)
 	}

@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/kubelet"
 )
 
-// Runtime lists the CRI calls that this package makes.
+// Runtime lists the CRI calls that this package makes. Tests replace it.
 type Runtime interface {
 	ListContainers(ctx context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error)
 	ContainerStatus(ctx context.Context, containerID string, verbose bool) (*runtimeapi.ContainerStatusResponse, error)
@@ -21,7 +21,9 @@ type Runtime interface {
 	StopContainer(ctx context.Context, containerID string, timeout int64) error
 }
 
-// runtimeOf returns the runtime that runs the containers of the Pod, and the runtime's name.
+// runtimeOf returns the runtime that runs the containers of the Pod, and the runtime's name. All containers of a Pod
+// have the same runtime, so the first instance decides. It returns nil if no container has started or if the agent
+// does not know the runtime.
 func (c *Controller) runtimeOf(r *knownPod) (Runtime, string) {
 	for i := range r.containers {
 		if name, _, found := strings.Cut(r.containers[i].id, "://"); found {
@@ -31,7 +33,8 @@ func (c *Controller) runtimeOf(r *knownPod) (Runtime, string) {
 	return nil, ""
 }
 
-// report returns the report on a Pod from the data of the runtime. known is false while an environment could not be read.
+// report returns the report on a Pod from the data of the runtime. known is false while an environment could not be
+// read; the report is then written without the hash, and the caller tries again soon.
 func (c *Controller) report(ctx context.Context, r *knownPod) (report *containerreport.Report, known bool, err error) {
 	runtime, scheme := c.runtimeOf(r)
 	if runtime == nil {
@@ -49,9 +52,12 @@ func (c *Controller) report(ctx context.Context, r *knownPod) (report *container
 			continue
 		}
 		entry := entryOf(&r.containers[i], scheme, container)
+		// An instance that is in the report already is not asked again: its image, its count and its environment
+		// never change.
 		if before := r.report.Find(entry.Name); before != nil && before.ContainerID == entry.ContainerID {
 			entry = *before
 		}
+		// A report of an agent without this feature has no hash yet.
 		if c.config.Environment && entry.Hashes.ExtractedEnvFromMetadataHash == 0 {
 			hash, err := environmentHash(ctx, runtime, container.GetId(), r.containers[i].variables)
 			if err != nil {
@@ -65,7 +71,8 @@ func (c *Controller) report(ctx context.Context, r *knownPod) (report *container
 	return report, known, nil
 }
 
-// entryOf returns the data that the kubelet stored on the container when it created the container.
+// entryOf returns the data that the kubelet stored on the container when it created the container. The hash of the
+// environment is not among them.
 func entryOf(in *instance, scheme string, container *runtimeapi.Container) containerreport.Container {
 	return containerreport.Container{
 		Name: in.name, ContainerID: scheme + "://" + container.GetId(), Image: container.GetImage().GetUserSpecifiedImage(),

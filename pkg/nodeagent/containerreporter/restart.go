@@ -22,10 +22,12 @@ func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (rec
 	if r == nil {
 		return reconcile.Result{}, nil
 	}
+	// Only instances whose metadata has not changed for a while are due, see settlePeriod.
 	due, wait := c.settled(key, r.stale())
 	failures := make([]error, len(due))
 	var running sync.WaitGroup
 	for i, in := range due {
+		// Containers are stopped in parallel, as the kubelet stops the containers of a Pod.
 		running.Go(func() { failures[i] = c.stop(ctx, r, in) })
 	}
 	running.Wait()
@@ -51,6 +53,7 @@ func (r *knownPod) stale() (instances []*instance) {
 	return instances
 }
 
+// stop stops one instance by the rules of the kubelet. The events are on the container of the Pod.
 func (c *Controller) stop(ctx context.Context, r *knownPod, in *instance) error {
 	scheme, id, _ := strings.Cut(in.id, "://")
 	runtime := c.config.Runtime(scheme)

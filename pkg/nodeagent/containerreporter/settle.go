@@ -18,10 +18,12 @@ const (
 
 // settling is an instance that waits to be stopped.
 type settling struct {
+	// id is the container ID of the instance that waits.
 	id string
 	// expected is the hash that the next instance should have.
 	expected uint64
-	since    time.Time
+	// since is when this pair of instance and hash was seen first.
+	since time.Time
 	// late counts the earlier instances that the kubelet started with old metadata.
 	late int
 }
@@ -36,7 +38,8 @@ func (s *settling) period() time.Duration {
 }
 
 // settled returns the outdated instances whose metadata has not changed for the settle period. wait is the time until
-// the next instance is due, or zero if none waits.
+// the next instance is due, or zero if none waits. It keeps only the instances that are outdated now, so one that was
+// replaced in time is forgotten.
 func (c *Controller) settled(key types.NamespacedName, outdated []*instance) (due []*instance, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,8 +53,10 @@ func (c *Controller) settled(key types.NamespacedName, outdated []*instance) (du
 	for _, in := range outdated {
 		s, found := before[in.name]
 		switch {
+		// The metadata changed again, or the instance is new here: the period starts again.
 		case !found || s.expected != in.expected:
 			s = settling{id: in.id, expected: in.expected, since: now}
+		// The kubelet has started another instance with the old values. The next one waits longer.
 		case s.id != in.id:
 			s = settling{id: in.id, expected: in.expected, since: now, late: s.late + 1}
 		}

@@ -25,11 +25,14 @@ const (
 	// name is the queue name in metrics. waitingName is the name of the queue that updates waiting requests.
 	name        = "crr"
 	waitingName = "crr_waiting"
-	// DefaultWorkers is how many Pods are processed in parallel. No worker waits for a container to stop.
+	// DefaultWorkers is how many Pods are processed in parallel. No worker waits for a container to stop, so the
+	// number does not limit how many containers stop at once.
 	DefaultWorkers = 32
 
 	waitingWorkers = 8
 
+	// baseDelay and maxDelay are the delays after an error, for example of the runtime. A request waits for the
+	// result, so they are short.
 	baseDelay, maxDelay = 500 * time.Millisecond, 55 * time.Second
 	// leastResync is the shortest resync period. Each node adds a random part, so that agents do not resync at the same time.
 	leastResync = 30 * time.Second
@@ -38,11 +41,12 @@ const (
 // podIndex indexes requests by the UID of their Pod.
 const podIndex = "podUID"
 
-// Config configures a Controller.
+// Config configures a Controller. All fields are required.
 type Config struct {
 	Node string
 	// Client reads and writes requests. It also reads Pods, for the address that an HTTP hook uses.
-	Client   cluster.Interface
+	Client cluster.Interface
+	// Runtime returns the runtime with a name, which is the scheme of container IDs, or nil.
 	Runtime  func(name string) Runtime
 	Recorder record.EventRecorder
 	Clock    clock.WithTicker
@@ -59,6 +63,7 @@ type Controller struct {
 	pods    *reconcile.Controller
 	waiting *reconcile.Controller
 	stopper containerstop.Stopper
+	// stops runs the stops beside the workers. written has our own writes until the cache shows them.
 	stops   stops
 	written versions
 }
@@ -103,6 +108,7 @@ func (c *Controller) ofNode() cache.ListerWatcher {
 	return cluster.ListerWatcher(c.config.Client, requests, func(o *metav1.ListOptions) { o.LabelSelector = c.selector })
 }
 
+// podUID is the index function of podIndex. The label is set by admission and immutable.
 func podUID(obj any) ([]string, error) {
 	request, ok := obj.(*v1beta1.ContainerRecreateRequest)
 	if !ok {
@@ -118,6 +124,7 @@ func podOf(request metav1.Object) []types.NamespacedName {
 	}}
 }
 
+// forget drops our last write to a request that left the cache. A request leaves it also when it is no longer active.
 func (c *Controller) forget(obj any) {
 	if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = unknown.Obj
@@ -130,7 +137,8 @@ func (c *Controller) forget(obj any) {
 // Synced returns true when the cache holds the requests of the node.
 func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 
-// Run runs the controller until ctx ends.
+// Run runs the controller until ctx ends, and then waits for the running stops. A stop that is canceled is repeated
+// by the next agent.
 func (c *Controller) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()

@@ -21,7 +21,8 @@ var recreates = metrics.NewCounterVec(&metrics.CounterOpts{
 	StabilityLevel: metrics.ALPHA,
 }, []string{"result"})
 
-// RegisterMetrics registers the metrics of this package. Only the first call has an effect.
+// RegisterMetrics registers the metrics of this package. Only the first call has an effect. Both series exist from
+// the start, so a rate over them is defined.
 var RegisterMetrics = sync.OnceFunc(func() {
 	legacyregistry.MustRegister(recreates)
 	recreates.WithLabelValues(stopped).Add(0)

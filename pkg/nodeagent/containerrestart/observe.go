@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/kubelet"
 )
 
-// Runtime lists the CRI calls that this package makes.
+// Runtime lists the CRI calls that this package makes. Tests replace it.
 type Runtime interface {
 	ListContainers(ctx context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error)
 	ContainerStatus(ctx context.Context, containerID string, verbose bool) (*runtimeapi.ContainerStatusResponse, error)
@@ -31,13 +31,16 @@ const staticUIDKey = "kubernetes.io/config.hash"
 // instance is the newest instance of a container.
 type instance struct {
 	// id has the form of the Pod status, with the runtime name as prefix.
-	id           string
+	id string
+	// exited is true if the instance has ended, whatever stopped it.
 	exited       bool
 	restartCount int32
 	startedAt    time.Time
 }
 
-// runtimeOf returns the runtime that created the containers of the request, and the runtime's name.
+// runtimeOf returns the runtime that created the containers of the request, and the runtime's name. Admission records
+// the container IDs, so an error means a request that was not admitted in the usual way, or a runtime that the agent
+// does not know. A retry cannot cure it, and the caller ends the request.
 func (c *Controller) runtimeOf(request *v1beta1.ContainerRecreateRequest) (Runtime, string, error) {
 	scheme := ""
 	for i := range request.Spec.Containers {
@@ -62,10 +65,12 @@ func (c *Controller) runtimeOf(request *v1beta1.ContainerRecreateRequest) (Runti
 	return runtime, scheme, nil
 }
 
-// observe returns the newest instance of each container in the request, as the runtime reports it.
+// observe returns the newest instance of each container in the request, as the runtime reports it. A container
+// without an instance is missing from the result. It asks the runtime instead of the Pod's status, which is older.
 func (c *Controller) observe(
 	ctx context.Context, runtime Runtime, scheme string, request *v1beta1.ContainerRecreateRequest,
 ) (map[string]*instance, error) {
+	// The list has the states of a moment ago. ContainerStatus below is current.
 	listed, err := c.containersOf(ctx, runtime, request)
 	if err != nil {
 		return nil, err
@@ -102,6 +107,7 @@ func (c *Controller) containersOf(
 ) ([]*runtimeapi.Container, error) {
 	uid := request.Labels[pub.ContainerRecreateRequestPodUIDKey]
 	listed, err := kubelet.List(ctx, runtime, map[string]string{kubelet.PodUIDLabel: uid})
+	// The usual case. Only a mirror Pod has no containers with its own UID.
 	if err != nil || len(listed) > 0 {
 		return listed, err
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // queue returns the unfinished requests of one Pod in the order in which they run. The request that has started comes
-// first, then the others by creation time and name.
+// first, then the others by creation time and name. The order depends on stored fields only, so an agent that
+// restarts continues with the same request.
 func queue(requests []*v1beta1.ContainerRecreateRequest) []*v1beta1.ContainerRecreateRequest {
 	requests = slices.DeleteFunc(requests, over)
 	slices.SortFunc(requests, func(a, b *v1beta1.ContainerRecreateRequest) int {
@@ -21,6 +22,7 @@ func queue(requests []*v1beta1.ContainerRecreateRequest) []*v1beta1.ContainerRec
 	return requests
 }
 
+// turn sorts a started request before the others.
 func turn(r *v1beta1.ContainerRecreateRequest) int {
 	if r.Status.Phase == v1beta1.ContainerRecreateRequestRecreating {
 		return 0
@@ -28,7 +30,7 @@ func turn(r *v1beta1.ContainerRecreateRequest) int {
 	return 1
 }
 
-// over returns true if a request needs no more work.
+// over returns true if a request needs no more work: it is deleted, or somebody has ended it.
 func over(request *v1beta1.ContainerRecreateRequest) bool {
 	return request.DeletionTimestamp != nil || request.Status.CompletionTime != nil ||
 		request.Status.Phase == v1beta1.ContainerRecreateRequestCompleted

@@ -15,13 +15,15 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// holdWidth is how many waiting requests of a Pod are updated in parallel.
+// holdWidth is how many waiting requests of a Pod are updated in parallel. Each one must be answered within a minute,
+// see hold.
 const holdWidth = 16
 
 // drainMargin is added to the grace period of a drain, to allow for small clock differences.
 const drainMargin = 100 * time.Millisecond
 
-// reconcile makes one step for the requests of one Pod.
+// reconcile makes one step for the requests of one Pod. While a container of the Pod is being stopped, it does
+// nothing; the end of the stop enqueues the Pod again.
 func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (reconcile.Result, error) {
 	if busy, err := c.stops.outcome(pod); busy || err != nil {
 		return reconcile.Result{}, err
@@ -41,6 +43,7 @@ func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (r
 	return c.proceed(ctx, pod, waiting[0])
 }
 
+// ofPod returns the cached requests of a Pod. The index has the UID only, so the namespace is compared too.
 func (c *Controller) ofPod(pod types.NamespacedName) (requests []*request) {
 	items, err := c.informer.GetIndexer().ByIndex(podIndex, pod.Name)
 	if err != nil {
@@ -55,7 +58,8 @@ func (c *Controller) ofPod(pod types.NamespacedName) (requests []*request) {
 }
 
 // hold sets the waiting message of all requests of a Pod except the first. It also runs while a container of the Pod
-// is being stopped. The controller ends a request that no agent has answered within a minute.
+// is being stopped. The controller ends a request that no agent has answered within a minute. Its queue is separate,
+// so a slow step of the first request does not delay the answers of the others.
 func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (reconcile.Result, error) {
 	waiting := queue(c.ofPod(pod))
 	var group errgroup.Group
@@ -73,7 +77,9 @@ func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (reconc
 	return reconcile.Result{}, group.Wait()
 }
 
-// proceed makes one step for the first request in the queue.
+// proceed makes one step for the first request in the queue. It writes the phase before it does anything else, so
+// that other agents' passes and the controller see that the request has started. A write of the states comes before
+// the next stop, so the status never lacks a container that was stopped.
 func (c *Controller) proceed(ctx context.Context, pod types.NamespacedName, r *request) (reconcile.Result, error) {
 	if r.Status.Phase != v1beta1.ContainerRecreateRequestRecreating {
 		klog.FromContext(ctx).V(2).Info("Beginning", "request", klog.KObj(r))
@@ -85,6 +91,7 @@ func (c *Controller) proceed(ctx context.Context, pod types.NamespacedName, r *r
 	if wait, ready := drained(r, now); !ready {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
+	// Without its runtime, the request can never be carried out.
 	runtime, scheme, err := c.runtimeOf(r)
 	if err != nil {
 		return reconcile.Result{}, c.complete(ctx, r, r.Status.ContainerRecreateStates, "failed to find runtime service: "+err.Error())
@@ -93,6 +100,7 @@ func (c *Controller) proceed(ctx context.Context, pod types.NamespacedName, r *r
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// The decision is made from the request and the runtime alone.
 	states, again := statesOf(r, instances, now)
 	step := next(r, states, instances)
 	switch {
@@ -111,7 +119,8 @@ func (c *Controller) proceed(ctx context.Context, pod types.NamespacedName, r *r
 
 // drained returns true when the Pod has been out of service for the grace period of the request. Otherwise wait is
 // the remaining time. A zero wait means that the controller has not taken the Pod out of service yet; the change of
-// the condition will be an event.
+// the condition will be an event. The condition carries the time, so an agent that restarts does not start the period
+// again.
 func drained(r *request, now time.Time) (wait time.Duration, ready bool) {
 	grace := r.Spec.Strategy.UnreadyGracePeriodSeconds
 	if grace == nil {

@@ -20,12 +20,14 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// writeTimeout is how long to wait for the watch to show our own write.
+// writeTimeout is how long to wait for the watch to show our own write. After it, the cache is believed again.
 const writeTimeout = 10 * time.Second
 
+// edit changes a status. It may be called several times, each time with another copy.
 type edit func(*v1beta1.ContainerRecreateRequestStatus)
 
-// complete sets the phase of the request to Completed.
+// complete sets the phase of the request to Completed. message is empty for a request that was carried out, also if
+// some containers failed under the policy Ignore.
 func (c *Controller) complete(ctx context.Context, r *request, states []containerState, message string) error {
 	klog.FromContext(ctx).V(2).Info("Ending", "request", klog.KObj(r), "message", message)
 	return c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
@@ -34,6 +36,7 @@ func (c *Controller) complete(ctx context.Context, r *request, states []containe
 	})
 }
 
+// reportStates writes the states of the containers.
 func (c *Controller) reportStates(ctx context.Context, r *request, states []containerState) error {
 	return c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) { status.ContainerRecreateStates = states })
 }
@@ -51,6 +54,8 @@ func (c *Controller) report(ctx context.Context, r *request, edit edit) error {
 
 // persist writes the result of a stop and retries on conflict, because the result cannot be observed again. A request
 // that ended in the meantime, for example at its deadline, gets the state of this container too.
+// retry.DefaultRetry makes a few attempts within milliseconds. The agent and the controller are the only usual
+// writers.
 func (c *Controller) persist(ctx context.Context, r *request, result containerState) error {
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		err := c.write(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
@@ -68,6 +73,7 @@ func (c *Controller) persist(ctx context.Context, r *request, result containerSt
 		if readErr != nil {
 			return readErr
 		}
+		// The request is gone, so nobody needs the result.
 		if fresh == nil {
 			return nil
 		}
@@ -116,7 +122,8 @@ func (c *Controller) read(ctx context.Context, r *request) (*request, error) {
 	return nil, nil
 }
 
-// versions remembers our own writes until the watch shows them.
+// versions remembers our own writes until the watch shows them. Without them, a pass on the older cache would repeat
+// a step, such as the stop of a container. The zero value needs only the clock.
 type versions struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -128,6 +135,7 @@ type version struct {
 	at              time.Time
 }
 
+// wrote remembers the version of a request after our write.
 func (v *versions) wrote(r *request) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -137,7 +145,8 @@ func (v *versions) wrote(r *request) {
 	v.of[r.UID] = version{resourceVersion: r.ResourceVersion, at: v.clock.Now()}
 }
 
-// unseen returns how long to wait for the watch to show our last write to a request, or zero.
+// unseen returns how long to wait for the watch to show our last write to a request, or zero. Versions that cannot be
+// compared count as seen.
 func (v *versions) unseen(r *request) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -154,6 +163,7 @@ func (v *versions) unseen(r *request) time.Duration {
 	return 0
 }
 
+// forget drops the write to a request.
 func (v *versions) forget(uid types.UID) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

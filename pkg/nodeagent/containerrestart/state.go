@@ -13,6 +13,7 @@ type (
 	containerState = v1beta1.ContainerRecreateRequestContainerRecreateState
 )
 
+// notFound is the message of a container that the runtime does not have.
 const (
 	notFound = "not found container on Node"
 	// stopping is the prefix of the message that records the instance to be stopped.
@@ -40,7 +41,9 @@ func statesOf(r *request, instances map[string]*instance, now time.Time) (states
 }
 
 // stateOf derives the state of one container from its stored state and its newest instance. wait is the time until
-// the container may count as restarted, or zero. Succeeded and Failed are final.
+// the container may count as restarted, or zero. Succeeded and Failed are final. The order of the cases matters: an
+// announced instance still has to be stopped, and with forceRecreate no instance proves anything before one was
+// stopped.
 func stateOf(
 	r *request, container *containerSpec, before containerState, in *instance, now time.Time,
 ) (_ containerState, wait time.Duration) {
@@ -56,6 +59,8 @@ func stateOf(
 		return before, 0
 	case r.Spec.Strategy.ForceRecreate && !before.IsKilled:
 		state.Phase = v1beta1.ContainerRecreateRequestPending
+	// A new instance, or one that the kubelet restarted under the same ID: the container has been restarted, by
+	// whomever.
 	case in.id != container.StatusContext.ContainerID || in.restartCount > container.StatusContext.RestartCount:
 		state.Phase = v1beta1.ContainerRecreateRequestRecreating
 		if !ready(r, container.Name, in) {
@@ -73,7 +78,8 @@ func stateOf(
 }
 
 // announce records the instance in the status before it is stopped. With forceRecreate, a restarted agent could not
-// tell otherwise whether it still has to stop the current instance.
+// tell otherwise whether it still has to stop the current instance. IsKilled is set already, so after the stop any
+// other instance counts as the restarted one.
 func announce(state *containerState, in *instance) {
 	state.Phase, state.IsKilled, state.Message = v1beta1.ContainerRecreateRequestRecreating, true, stopping+in.id
 }
@@ -84,7 +90,8 @@ func isStopping(state containerState, in *instance) bool {
 	return found && in != nil && id == in.id && !in.exited && state.Phase == v1beta1.ContainerRecreateRequestRecreating
 }
 
-// ready returns true if the Pod reports this instance as ready.
+// ready returns true if the Pod reports this instance as ready. The controller copies the snapshot from the Pod, so
+// it can show an older instance.
 func ready(r *request, name string, in *instance) bool {
 	for _, status := range r.Status.ContainerStatusSnapshot {
 		if status.Name == name {
@@ -105,7 +112,8 @@ type step struct {
 }
 
 // next returns the action for the first container that needs one. It marks the restarting containers before it as
-// killed, regardless of who stopped them.
+// killed, regardless of who stopped them. Without orderedRecreate, it goes on to the next container while earlier
+// ones start; with it, each container must be ready first.
 func next(r *request, states []containerState, instances map[string]*instance) step {
 	pending := false
 	for i := range states {
@@ -125,6 +133,7 @@ func next(r *request, states []containerState, instances map[string]*instance) s
 			if r.Spec.Strategy.OrderedRecreate {
 				return step{stop: -1}
 			}
+		// The container is pending: it has to be stopped, or the runtime does not have it.
 		default:
 			if instances[state.Name] == nil {
 				return step{stop: -1, missing: true}

@@ -23,10 +23,12 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/containerstop"
 )
 
-// defaultGrace is the default grace period of a request, in seconds.
+// defaultGrace is the default grace period of a request, in seconds. Admission sets the period of the Pod, so this is
+// only for requests that lack it.
 const defaultGrace = 30
 
-// stop begins to stop one container. With forceRecreate, it first records which instance it will stop.
+// stop begins to stop one container. With forceRecreate, it first records which instance it will stop; the event of
+// that write starts the pass that stops it. It returns before the container has stopped.
 func (c *Controller) stop(
 	ctx context.Context, pod types.NamespacedName, runtime Runtime, r *request, states []containerState, i int, in *instance,
 ) error {
@@ -40,13 +42,14 @@ func (c *Controller) stop(
 	if err != nil {
 		return err
 	}
+	// From here on, the worker is free. The end of the stop enqueues the Pod.
 	target := c.target(ctx, runtime, r, container, in, podIP)
 	c.stops.begin(pod, func() error { return c.carryOut(ctx, r, states[i], in, target) }, func() { c.pods.Add(pod) })
 	return nil
 }
 
-// carryOut stops the container and records the result. If the runtime or the API server does not answer, the result is
-// unknown and the next pass retries.
+// carryOut stops the container and records the result. If the runtime or the API server does not answer, the result
+// is unknown and the next pass retries. A second stop of an instance that has ended does nothing.
 func (c *Controller) carryOut(ctx context.Context, r *request, state containerState, in *instance, target containerstop.Target) error {
 	err := c.stopper.Stop(ctx, target)
 	switch {
@@ -71,7 +74,7 @@ func unanswered(ctx context.Context, err error) bool {
 		errors.Is(err, containerstop.ErrNotStarted)
 }
 
-// seconds returns a duration that does not overflow.
+// seconds returns a duration that does not overflow. Users choose the numbers.
 func seconds(number int64) time.Duration {
 	return time.Duration(min(number, math.MaxInt32)) * time.Second
 }
@@ -103,7 +106,8 @@ func (c *Controller) target(
 	}
 }
 
-// podIP returns the Pod IP if the hook is an HTTP request without a host, else an empty string.
+// podIP returns the Pod IP if the hook is an HTTP request without a host, else an empty string. Other hooks need no
+// read of the Pod.
 func (c *Controller) podIP(ctx context.Context, r *request, hook *corev1.LifecycleHandler) (string, error) {
 	if hook == nil || hook.HTTPGet == nil || hook.HTTPGet.Host != "" {
 		return "", nil

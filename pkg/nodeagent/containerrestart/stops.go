@@ -10,6 +10,7 @@ import (
 // take, so a worker that waited for it could not begin the requests of other Pods. The number of stops is limited by
 // the number of Pods on the node.
 type stops struct {
+	// mu guards of, which has a running stop, or the result of one that no pass has taken yet, of each Pod.
 	running sync.WaitGroup
 	mu      sync.Mutex
 	of      map[types.NamespacedName]*outcome
@@ -21,7 +22,8 @@ type outcome struct {
 	err   error
 }
 
-// begin runs stop, unless a stop of the Pod is running, and calls ended after it.
+// begin runs stop, unless a stop of the Pod is running, and calls ended after it. ended is called without the lock,
+// because it starts a pass that asks for the outcome.
 func (s *stops) begin(pod types.NamespacedName, stop func() error, ended func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +44,8 @@ func (s *stops) begin(pod types.NamespacedName, stop func() error, ended func())
 	})
 }
 
-// outcome returns true if a stop of the Pod is running. It returns the error of a stop that has ended, once.
+// outcome returns true if a stop of the Pod is running. It returns the error of a stop that has ended, once: the
+// queue then retries with its usual delay.
 func (s *stops) outcome(pod types.NamespacedName) (busy bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,6 +22,7 @@ func (s *Stopper) runHook(ctx context.Context, target Target, manner *Manner) er
 	switch {
 	case hook.Exec != nil, hook.HTTPGet != nil:
 	case hook.Sleep != nil:
+		// The hook may not take longer than the grace period, however long its sleep is.
 		return s.sleep(ctx, time.Duration(min(hook.Sleep.Seconds, int64(manner.Grace/time.Second)))*time.Second)
 	case hook.TCPSocket != nil:
 		return nil // The API accepts tcpSocket hooks, but Kubernetes does not run them.
@@ -43,6 +44,7 @@ func (s *Stopper) runHook(ctx context.Context, target Target, manner *Manner) er
 	return errors.New(result.Reason)
 }
 
+// sleep returns after d, or when ctx ends. Neither is a failure of the hook.
 func (s *Stopper) sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

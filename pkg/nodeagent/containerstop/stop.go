@@ -34,7 +34,7 @@ const (
 	portsKey            = "io.kubernetes.container.ports"
 )
 
-// Runtime lists the CRI calls that this package makes.
+// Runtime lists the CRI calls that this package makes. Tests replace it.
 type Runtime interface {
 	ContainerStatus(ctx context.Context, containerID string, verbose bool) (*runtimeapi.ContainerStatusResponse, error)
 	ExecSync(ctx context.Context, containerID string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error)
@@ -70,8 +70,10 @@ type Manner struct {
 	Ports   []corev1.ContainerPort
 }
 
-// Stop stops the container if it is running, or if the runtime has lost track of its state. It returns nil if the container
-// has exited or does not exist, and ErrNotStarted if it has not started.
+// Stop stops the container if it is running, or if the runtime has lost track of its state. It returns nil if the
+// container has exited or does not exist, and ErrNotStarted if it has not started. A failed hook is not an error of
+// Stop. It blocks for up to the grace period and the time that the runtime needs to kill the container; the caller
+// limits it by ctx.
 func (s *Stopper) Stop(ctx context.Context, target Target) error {
 	response, err := target.Runtime.ContainerStatus(ctx, target.ID, false)
 	if status.Code(err) == codes.NotFound {
@@ -94,6 +96,7 @@ func (s *Stopper) Stop(ctx context.Context, target Target) error {
 	if manner == nil {
 		manner = written(response.GetStatus().GetAnnotations())
 	}
+	// The hook uses up a part of the grace period. In an unknown state, no command can run in the container.
 	remaining := manner.Grace
 	unknown := response.GetStatus().GetState() == runtimeapi.ContainerState_CONTAINER_UNKNOWN
 	if manner.PreStop != nil && remaining > 0 && !unknown {
@@ -103,6 +106,7 @@ func (s *Stopper) Stop(ctx context.Context, target Target) error {
 		}
 		remaining -= s.Clock.Since(began)
 	}
+	// The runtime sends the stop signal, and kills the container after the remaining time.
 	err = target.Runtime.StopContainer(ctx, target.ID, int64(min(max(leastGrace, remaining), mostGrace)/time.Second))
 	if err != nil && status.Code(err) != codes.NotFound {
 		return fmt.Errorf("stop container %s: %w", target.ID, err)
@@ -110,7 +114,8 @@ func (s *Stopper) Stop(ctx context.Context, target Target) error {
 	return nil
 }
 
-// written returns the Manner that the kubelet stored on the container. An unreadable hook is ignored.
+// written returns the Manner that the kubelet stored on the container. An unreadable hook is ignored. The period of
+// the deletion of the Pod comes before the one of its spec.
 func written(annotations map[string]string) *Manner {
 	manner := &Manner{Grace: leastGrace}
 	for _, key := range []string{terminationGraceKey, deletionGraceKey} {

@@ -46,12 +46,14 @@ func LoadPlugins(file, binDir string, clock clock.PassiveClock) (*Plugins, error
 		return &Plugins{}, fmt.Errorf("read credential provider plugins from %s: found kind %q of %q; use kind %s of %s",
 			file, config.Kind, config.APIVersion, configKind, configVersions[0])
 	}
+	// From here on, an error concerns one plugin only.
 	plugins := &Plugins{}
 	names := sets.New[string]()
 	var errs []error
 	for i := range config.Providers {
 		provider := &config.Providers[i]
 		p, err := newPlugin(provider, binDir, clock)
+		// The name is that of the program, so a second entry would be the same plugin.
 		if names.Has(provider.Name) {
 			err = errors.New("the name is used twice; rename one plugin")
 		}
@@ -65,7 +67,8 @@ func LoadPlugins(file, binDir string, clock clock.PassiveClock) (*Plugins, error
 	return plugins, errors.Join(errs...)
 }
 
-// newPlugin validates one entry of the file. It returns all errors in the entry at once.
+// newPlugin validates one entry of the file. It returns all errors in the entry at once. The plugin is valid only if
+// the error is nil.
 func newPlugin(config *kubeletconfigv1.CredentialProvider, binDir string, clock clock.PassiveClock) (*plugin, error) {
 	p := &plugin{
 		name: config.Name, path: filepath.Join(binDir, config.Name), args: config.Args, apiVersion: config.APIVersion,
@@ -73,6 +76,7 @@ func newPlugin(config *kubeletconfigv1.CredentialProvider, binDir string, clock 
 	}
 	var errs []error
 	switch {
+	// The kubelet has the same rule: a name with a path could name a program outside of binDir.
 	case config.Name == "" || config.Name == "." || config.Name == ".." || filepath.Base(config.Name) != config.Name:
 		errs = append(errs, fmt.Errorf("name: must be the name of a program in %s, without a path", binDir))
 	default:

@@ -21,11 +21,13 @@ const (
 	dockerDomain = "docker.io"
 )
 
-// Keyring holds credentials and the image patterns they apply to. The zero value is empty.
+// Keyring holds credentials and the image patterns they apply to. The zero value is empty. It is built for one
+// attempt and not shared between goroutines.
 type Keyring struct {
 	entries []entry
 }
 
+// entry is one credential for one pattern.
 type entry struct {
 	pattern    pattern
 	credential Credential
@@ -49,11 +51,13 @@ func (k *Keyring) Add(text string, credential Credential) error {
 // one, and a pattern without a wildcard is better than one with a wildcard. Credentials of the same pattern keep the
 // order of Add. image is the full name, for example docker.io/library/nginx.
 func (k *Keyring) Lookup(image string) []Credential {
+	// An image that cannot be parsed matches nothing. The pull reports what is wrong with it.
 	target, err := parsePattern(image)
 	if err != nil {
 		return nil
 	}
 	var fitting, hub []entry
+	// Entries for index.docker.io apply to images of docker.io, after all direct matches.
 	for _, e := range k.entries {
 		switch {
 		case e.pattern.fits(target):
@@ -62,6 +66,7 @@ func (k *Keyring) Lookup(image string) []Credential {
 			hub = append(hub, e)
 		}
 	}
+	// The reverse order of the texts puts a longer pattern before its prefix, and a letter before the wildcard.
 	descending := func(a, b entry) int { return cmp.Compare(b.pattern.String(), a.pattern.String()) }
 	slices.SortStableFunc(fitting, descending)
 	slices.SortStableFunc(hub, descending)

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// pattern selects images by host, port and path.
+// pattern selects images by host, port and path. An image itself is a pattern without wildcards. The path has a
+// leading slash, or is empty.
 type pattern struct {
 	host, port, path string
 }
@@ -23,6 +24,7 @@ func parsePattern(text string) (pattern, error) {
 		return pattern{}, fmt.Errorf("%q is not a registry; use host, host:port or host/path", text)
 	}
 	p := pattern{host: parsed.Hostname(), port: parsed.Port(), path: parsed.Path}
+	// Docker configurations often contain the URL of the registry's API, such as https://index.docker.io/v1/.
 	if strings.HasPrefix(p.path, "/v1/") || strings.HasPrefix(p.path, "/v2/") {
 		p.path = p.path[len("/v1"):]
 	}

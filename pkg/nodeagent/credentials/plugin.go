@@ -27,7 +27,7 @@ const (
 	stderrLimit = 512
 )
 
-// Plugins holds the credential provider plugins of the node.
+// Plugins holds the credential provider plugins of the node, in the order of the file. The zero value has none.
 type Plugins struct {
 	list []*plugin
 }
@@ -38,8 +38,9 @@ type plugin struct {
 	args, env  []string
 	apiVersion string
 	matches    []pattern
-	keep       time.Duration
-	clock      clock.PassiveClock
+	// keep is how long an answer without a duration of its own is cached.
+	keep  time.Duration
+	clock clock.PassiveClock
 
 	// turn is a lock with one slot. Its holder may access known.
 	turn  chan struct{}
@@ -53,7 +54,8 @@ type answer struct {
 }
 
 // AddTo adds the credentials that the matching plugins return for an image. The error names the plugins that failed;
-// the credentials of the others are added anyway. image is the full name, for example docker.io/library/nginx.
+// the credentials of the others are added anyway. image is the full name, for example docker.io/library/nginx. It can
+// block for pluginTimeout for each plugin; ctx limits it.
 func (p *Plugins) AddTo(ctx context.Context, keyring *Keyring, image string) error {
 	target, err := parsePattern(image)
 	if err != nil {
@@ -75,8 +77,9 @@ func (p *Plugins) AddTo(ctx context.Context, keyring *Keyring, image string) err
 	return errors.Join(errs...)
 }
 
-// ask returns the cached answer of the plugin, or runs the plugin if nothing is cached.
+// ask returns the cached answer of the plugin, or runs the plugin if nothing is cached. Errors are not cached.
 func (p *plugin) ask(ctx context.Context, image string, target pattern) (map[string]providerv1.AuthConfig, error) {
+	// Parallel pulls of images from one registry run the plugin once: the others wait here and then find the answer.
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
@@ -85,7 +88,9 @@ func (p *plugin) ask(ctx context.Context, image string, target pattern) (map[str
 	}
 	registry := pattern{host: target.host, port: target.port}.String()
 	now := p.clock.Now()
+	// Expired answers contain credentials, so they are removed and not only ignored.
 	maps.DeleteFunc(p.known, func(_ string, a answer) bool { return !now.Before(a.until) })
+	// The answer says for what it is valid. The most specific one comes first.
 	for _, key := range []string{
 		cacheKey(providerv1.ImagePluginCacheKeyType, image), cacheKey(providerv1.RegistryPluginCacheKeyType, registry),
 		cacheKey(providerv1.GlobalPluginCacheKeyType, ""),
@@ -98,6 +103,7 @@ func (p *plugin) ask(ctx context.Context, image string, target pattern) (map[str
 	if err != nil {
 		return nil, err
 	}
+	// The answer may say itself how long it is valid.
 	keep := p.keep
 	if response.CacheDuration != nil {
 		keep = response.CacheDuration.Duration
@@ -109,12 +115,14 @@ func (p *plugin) ask(ctx context.Context, image string, target pattern) (map[str
 	if !known {
 		return nil, fmt.Errorf("the response has cacheKeyType %q; supported are Image, Registry and Global", response.CacheKeyType)
 	}
+	// A duration of zero means that the answer must not be cached.
 	if keep > 0 {
 		p.known[cacheKey(response.CacheKeyType, of)] = answer{auth: response.Auth, until: p.clock.Now().Add(keep)}
 	}
 	return response.Auth, nil
 }
 
+// cacheKey returns the key of an answer that is valid for an image, a registry or every image.
 func cacheKey(kind providerv1.PluginCacheKeyType, of string) string { return string(kind) + " " + of }
 
 // run sends the image to the plugin on stdin and parses the answer. Errors never contain the answer, because it holds credentials.
@@ -125,11 +133,14 @@ func (p *plugin) run(ctx context.Context, image string) (*providerv1.CredentialP
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
+	// The cause replaces the text of a killed process in the error.
 	ctx, cancel := context.WithTimeoutCause(ctx, pluginTimeout, fmt.Errorf("no response within %v", pluginTimeout))
 	defer cancel()
 	command := exec.CommandContext(ctx, p.path, p.args...)
 	var stdout, stderr bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(request), &stdout, &stderr
+	// The plugin gets the environment of the agent, as a plugin of the kubelet gets that of the kubelet. WaitDelay
+	// ends a run whose child processes keep the output open.
 	command.Env, command.WaitDelay = append(os.Environ(), p.env...), killDelay
 	if err := command.Run(); err != nil {
 		if ctx.Err() != nil {

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// dockerLogin is the entry of one registry in a Docker configuration.
+// dockerLogin is the entry of one registry in a Docker configuration. The JSON names are those of Docker.
 type dockerLogin struct {
 	Username string `json:"username"`
 	Password string `json:"password"`
@@ -29,8 +29,10 @@ func (k *Keyring) AddSecret(secret *corev1.Secret) error {
 	if err != nil {
 		return err
 	}
+	// An unusable entry does not hide the others, and the order of the errors is stable.
 	var errs []error
 	for _, registry := range slices.Sorted(maps.Keys(logins)) {
+		// The name of the entry is the pattern of the images.
 		credential, err := logins[registry].credential()
 		if err == nil {
 			err = k.Add(registry, credential)
@@ -42,7 +44,8 @@ func (k *Keyring) AddSecret(secret *corev1.Secret) error {
 	return errors.Join(errs...)
 }
 
-// loginsOf returns the logins in a Secret, by registry pattern.
+// loginsOf returns the logins in a Secret, by registry pattern. It accepts the two types that Kubernetes accepts as
+// pull secrets.
 func loginsOf(secret *corev1.Secret) (logins map[string]dockerLogin, err error) {
 	switch secret.Type {
 	case corev1.SecretTypeDockerConfigJson:
@@ -60,6 +63,7 @@ func loginsOf(secret *corev1.Secret) (logins map[string]dockerLogin, err error) 
 	}
 }
 
+// decode parses one key of the Secret as JSON.
 func decode(secret *corev1.Secret, key string, into any) error {
 	data, found := secret.Data[key]
 	if !found {
@@ -79,6 +83,7 @@ func (l dockerLogin) credential() (Credential, error) {
 	}
 	if l.Auth != "" {
 		decoded, err := base64.StdEncoding.DecodeString(l.Auth)
+		// Some programs pad the encoded text with zero bytes.
 		name, password, found := strings.Cut(strings.TrimRight(string(decoded), "\x00"), ":")
 		if err != nil || !found {
 			return Credential{}, errors.New("auth is not base64 of name:password")

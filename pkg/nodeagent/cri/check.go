@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// checkTTL is how long the result of a check is cached.
+// checkTTL is how long the result of a check is cached. Probes of the kubelet and scrapes may ask more often.
 const checkTTL = 10 * time.Second
 
 var up = metrics.NewGaugeVec(&metrics.GaugeOpts{
@@ -31,6 +31,7 @@ type Check struct {
 	runtimes Runtimes
 	clock    clock.PassiveClock
 
+	// mu guards asked and err. It is held during the calls, so concurrent callers share one result.
 	mu    sync.Mutex
 	asked time.Time
 	err   error
@@ -61,6 +62,7 @@ func (c *Check) Check(ctx context.Context) error {
 	return c.err
 }
 
+// ask asks one runtime for its version, and shows the result in the metric.
 func ask(ctx context.Context, runtime *Runtime) error {
 	if _, err := runtime.Containers.Version(ctx, ""); err != nil {
 		up.WithLabelValues(runtime.Name).Set(0)

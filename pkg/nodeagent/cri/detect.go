@@ -8,11 +8,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Runtimes holds the usable runtimes of a node, at least one, in order of preference.
+// Runtimes holds the usable runtimes of a node, at least one, in order of preference. It does not change after
+// Detect.
 type Runtimes []*Runtime
 
 // Detect connects to the sockets in the given order. It logs and skips an endpoint that does not support CRI v1. If
-// no endpoint remains, it returns an error that describes each.
+// no endpoint remains, it returns an error that describes each. The agent then exits, and its restart looks again. A
+// runtime that appears later is not found.
 func Detect(ctx context.Context, sockets []string) (Runtimes, error) {
 	logger := klog.FromContext(ctx)
 	var runtimes Runtimes
@@ -25,6 +27,7 @@ func Detect(ctx context.Context, sockets []string) (Runtimes, error) {
 		}
 		runtimes = append(runtimes, runtime)
 	}
+	// The connections of the others are closed in connect.
 	if len(runtimes) == 0 {
 		return nil, fmt.Errorf("no container runtime that speaks CRI v1: %w", errors.Join(errs...))
 	}

@@ -40,11 +40,13 @@ const lateAnswer = 2 * time.Second
 // all of it into an error and the command into a log line.
 type containers struct {
 	internalapi.RuntimeService
+	// conn is a connection of its own, because the one of the embedded service has another limit for answers.
 	conn   *grpc.ClientConn
 	client runtimeapi.RuntimeServiceClient
 }
 
-// withExec replaces the ExecSync of service. It connects with the first call.
+// withExec replaces the ExecSync of service. It connects with the first call. The short delays of the connection let
+// probes run soon after a restart of the runtime.
 func withExec(service internalapi.RuntimeService, socket string) (internalapi.RuntimeService, error) {
 	params := grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: runtimeCallTimeout}
 	params.Backoff.BaseDelay, params.Backoff.MaxDelay = 100*time.Millisecond, 3*time.Second
@@ -68,12 +70,15 @@ func (c *containers) Close(ctx context.Context) error {
 func (c *containers) ExecSync(ctx context.Context, id string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error) {
 	limited, cancel := context.WithTimeout(ctx, timeout+lateAnswer)
 	defer cancel()
+	// CRI counts in whole seconds, so the timeout is rounded up. A zero would mean no timeout.
 	seconds := int64((timeout + time.Second - 1) / time.Second)
 	response, err := c.client.ExecSync(limited, &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: cmd, Timeout: seconds})
 	switch {
 	case err == nil:
+	// The caller gave up, or the runtime answers nothing at all. Neither says anything about the command.
 	case ctx.Err() != nil || limited.Err() != nil && !c.answers(ctx):
 		return nil, nil, fmt.Errorf("the runtime does not answer: %w", err)
+	// The runtime answers, so the command is what takes too long.
 	case limited.Err() != nil || status.Code(err) == codes.DeadlineExceeded:
 		return nil, nil, fmt.Errorf("%w after %v", ErrTimedOut, timeout)
 	case status.Code(err) == codes.ResourceExhausted:

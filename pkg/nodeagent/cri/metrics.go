@@ -20,7 +20,8 @@ var requestSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
 	StabilityLevel: metrics.ALPHA,
 }, []string{"method"})
 
-// timedContainers measures the container calls that the agent makes.
+// timedContainers measures the container calls that the agent makes. Other methods of the interface pass through
+// without a measurement.
 type timedContainers struct{ internalapi.RuntimeService }
 
 // timedImages measures the image calls that the agent makes.
@@ -28,7 +29,7 @@ type timedImages struct {
 	internalapi.ImageManagerService
 }
 
-// timed calls f and observes its duration.
+// timed calls f and observes its duration, also if f fails.
 func timed[R any](method string, f func() (R, error)) (R, error) {
 	start := time.Now()
 	defer func() { requestSeconds.WithLabelValues(method).Observe(time.Since(start).Seconds()) }()

@@ -35,7 +35,8 @@ type Runtime struct {
 	Containers internalapi.RuntimeService
 }
 
-// patient is the runtime service with a longer time limit for stops.
+// patient is the runtime service with a longer time limit for stops. The client of Kubernetes has one limit for all
+// calls, so stops need a client of their own.
 type patient struct {
 	internalapi.RuntimeService
 	stops internalapi.RuntimeService
@@ -51,7 +52,7 @@ func (p *patient) Close(ctx context.Context) error {
 	return errors.Join(p.RuntimeService.Close(ctx), p.stops.Close(ctx))
 }
 
-// connectContainers connects to the runtime service.
+// connectContainers connects to the runtime service. On an error, it leaves no connection open.
 func connectContainers(ctx context.Context, endpoint string) (internalapi.RuntimeService, error) {
 	calls, err := remote.NewRemoteRuntimeService(ctx, endpoint, runtimeCallTimeout, nil, false)
 	if err != nil {
@@ -64,12 +65,15 @@ func connectContainers(ctx context.Context, endpoint string) (internalapi.Runtim
 	return &patient{RuntimeService: calls, stops: stops}, nil
 }
 
-// connect connects to a runtime. It fails unless the runtime answers an image call and a version call.
+// connect connects to a runtime. It fails unless the runtime answers an image call and a version call. The image call
+// comes first, because an endpoint without CRI v1 fails there. On an error, everything that was connected is closed
+// again.
 func connect(ctx context.Context, socket string) (_ *Runtime, err error) {
 	probeCtx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	endpoint := "unix://" + socket
 	runtime := &Runtime{Socket: socket}
+	// connect returns a runtime only without an error, so nothing else closes it.
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, runtime.close(ctx))
@@ -78,6 +82,7 @@ func connect(ctx context.Context, socket string) (_ *Runtime, err error) {
 	if runtime.Images, err = remote.NewRemoteImageService(probeCtx, endpoint, imageConnectTimeout, nil, false); err != nil {
 		return nil, fmt.Errorf("connect image service: %w", err)
 	}
+	// The calls of the check are measured too.
 	runtime.Images = timedImages{runtime.Images}
 	if _, err = runtime.Images.ListImages(probeCtx, nil); err != nil {
 		return nil, fmt.Errorf("list images: %w", err)
@@ -98,6 +103,7 @@ func connect(ctx context.Context, socket string) (_ *Runtime, err error) {
 	return runtime, nil
 }
 
+// close closes the connections that exist.
 func (r *Runtime) close(ctx context.Context) error {
 	var errs []error
 	if r.Images != nil {

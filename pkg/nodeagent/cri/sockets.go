@@ -23,7 +23,8 @@ var candidates = []string{
 }
 
 // Sockets returns the paths of the runtime sockets below runDir, in order of preference. If socketFile is set,
-// relative to runDir, only that socket is used. A socket that has two paths is returned once.
+// relative to runDir, only that socket is used. A socket that has two paths is returned once. Other errors are
+// reported only if no socket is found.
 func Sockets(runDir, socketFile string) ([]string, error) {
 	names := candidates
 	if socketFile != "" {
@@ -43,8 +44,10 @@ func Sockets(runDir, socketFile string) ([]string, error) {
 			continue
 		case err != nil:
 			errs = append(errs, err)
+		// A folder or file of this name is no runtime. It is reported only if no socket is found.
 		case info.Mode().Type() != fs.ModeSocket:
 			errs = append(errs, fmt.Errorf("%s is not a socket", path))
+		// The run directory can contain links from one name to the other.
 		case !contains(found, info):
 			found = append(found, info)
 			paths = append(paths, path)
@@ -57,6 +60,7 @@ func Sockets(runDir, socketFile string) ([]string, error) {
 	return paths, nil
 }
 
+// contains returns true if info is the same file as one that was found, by device and inode.
 func contains(found []fs.FileInfo, info fs.FileInfo) bool {
 	for _, other := range found {
 		if os.SameFile(other, info) {

@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/cri"
 )
 
-// MaxOutput is how many bytes of a handler's output are kept.
+// MaxOutput is how many bytes of a handler's output are kept. It becomes the message of a probe in the API.
 const MaxOutput = 1024
 
 // lateAnswer is how long a call of the runtime may take after the timeout of the command. The runtime usually answers sooner.
@@ -47,7 +47,8 @@ type Result struct {
 	Output string
 }
 
-// Runtime runs commands in containers by CRI.
+// Runtime runs commands in containers by CRI. The errors are those of cri.Runtime: this package tells its own
+// failures from those of the container by them.
 type Runtime interface {
 	ExecSync(ctx context.Context, containerID string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error)
 }
@@ -65,7 +66,8 @@ type Target struct {
 	UserAgent string
 }
 
-// Run runs a handler for at most timeout. The outcome is Unknown if ctx ends first.
+// Run runs a handler for at most timeout. The outcome is Unknown if ctx ends first. A handler with several actions
+// runs the first one, as exec before httpGet before tcpSocket.
 func Run(ctx context.Context, target Target, handler *corev1.ProbeHandler, timeout time.Duration) Result {
 	var result Result
 	switch {
@@ -78,13 +80,15 @@ func Run(ctx context.Context, target Target, handler *corev1.ProbeHandler, timeo
 	default:
 		return Result{Reason: "it has none of exec, httpGet and tcpSocket"}
 	}
+	// The result of a canceled run says nothing about the container, whatever the error is.
 	if ctx.Err() != nil {
 		return Result{Reason: "the agent stopped it"}
 	}
 	return result
 }
 
-// run runs a command in the container.
+// run runs a command in the container. The runtime enforces the timeout; the context is a limit for a runtime that
+// does not.
 func run(ctx context.Context, target Target, command []string, timeout time.Duration) Result {
 	ctx, cancel := context.WithTimeout(ctx, timeout+lateAnswer)
 	defer cancel()
@@ -121,7 +125,8 @@ func connect(ctx context.Context, target Target, action *corev1.TCPSocketAction,
 	return Result{Outcome: Succeeded}
 }
 
-// addressOf returns the host and port that a handler asks, or a result if it cannot run.
+// addressOf returns the host and port that a handler asks, or a result if it cannot run. A Pod without an address has
+// an Unknown outcome, because its address may only be late. A wrong port is a failure.
 func addressOf(target Target, host string, port intstr.IntOrString) (string, *Result) {
 	if host == "" {
 		host = target.IP
@@ -136,7 +141,8 @@ func addressOf(target Target, host string, port intstr.IntOrString) (string, *Re
 	return net.JoinHostPort(host, strconv.Itoa(number)), nil
 }
 
-// portNumber returns the number of a port. It looks up a port name among the ports of the container.
+// portNumber returns the number of a port. It looks up a port name among the ports of the container. A name that is a
+// number is used as such, as the kubelet does.
 func portNumber(port intstr.IntOrString, ports []corev1.ContainerPort) (int, error) {
 	if port.Type == intstr.Int {
 		return port.IntValue(), nil

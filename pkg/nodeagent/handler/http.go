@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// A Pod decides how much it sends, so each part of a response has a limit.
 const (
 	// maxBody is how many bytes of a body are read.
 	maxBody = 10 << 10
@@ -29,8 +30,9 @@ const (
 var client = &http.Client{
 	CheckRedirect: sameHost,
 	Transport: &http.Transport{
-		TLSClientConfig:        &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // See above.
-		DialContext:            dial,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // See above.
+		DialContext:     dial,
+		// A connection is used once, because a probe must test that a new one can be opened.
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeaders,
@@ -59,7 +61,8 @@ func sameHost(next *http.Request, previous []*http.Request) error {
 	return nil
 }
 
-// get sends an HTTP request.
+// get sends an HTTP request. A status from 200 to 399 is a success, also that of a redirect to another host, which is
+// not followed.
 func get(ctx context.Context, target Target, action *corev1.HTTPGetAction, timeout time.Duration) Result {
 	address, failure := addressOf(target, action.Host, action.Port)
 	if failure != nil {
@@ -96,6 +99,8 @@ func redirects(response *http.Response) bool {
 	return response.StatusCode >= http.StatusMultipleChoices && !errors.Is(err, http.ErrNoLocation)
 }
 
+// newRequest returns the request with the headers of the handler. As the kubelet does, it sets the host from the
+// header Host, and lets an empty header Accept remove the default.
 func newRequest(ctx context.Context, address, userAgent string, action *corev1.HTTPGetAction) (*http.Request, error) {
 	path, err := url.Parse(action.Path)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/credentials"
 )
 
-// timeoutError is the cause of an attempt that ran out of time.
+// timeoutError is the cause of an attempt that ran out of time. Its text is the message in the status.
 type timeoutError struct{ after time.Duration }
 
 func (e timeoutError) Error() string {
@@ -43,9 +43,11 @@ func (c *Controller) present(ctx context.Context, t *task) (string, error) {
 	return "", nil
 }
 
-// attempt pulls once. It tries the matching credentials one by one until the registry accepts one, or pulls without credentials
-// if none match. With later set, it first checks again whether the image is present, and it reads the Secrets again.
+// attempt pulls once. It tries the matching credentials one by one until the registry accepts one, or pulls without
+// credentials if none match. With later set, it first checks again whether the image is present, and it reads the
+// Secrets again. It returns the image ID. The error is an awayError if no attempt was possible.
 func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, error) {
+	// The time limit includes everything: Secrets, plugins, and all credentials together.
 	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, timeoutError{t.timeout})
 	defer cancel()
 	ref, err := newReference(t.imageTag)
@@ -57,6 +59,7 @@ func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, 
 			return id, err
 		}
 	}
+	// The credentials are gathered for each attempt, so a corrected Secret helps the next one.
 	offers, problems, err := c.credentials(ctx, t, ref, later)
 	if err != nil {
 		return "", err
@@ -65,6 +68,7 @@ func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, 
 	if err == nil {
 		return id, nil
 	}
+	// Sources that could not be read may be why the pull failed, so the message has both.
 	err = ended(ctx, err)
 	if len(problems) > 0 {
 		return "", fmt.Errorf("%w; also: %s", err, strings.Join(problems, "; "))
@@ -79,6 +83,7 @@ const runtimeAhead = time.Second
 // reported the timeout first. Otherwise it is err.
 func ended(ctx context.Context, err error) error {
 	deadline, bounded := ctx.Deadline()
+	// The runtime has the same deadline, and can report it a moment earlier than this process.
 	if bounded && status.Code(err) == codes.DeadlineExceeded && time.Until(deadline) < runtimeAhead {
 		<-ctx.Done()
 	}
@@ -93,6 +98,7 @@ func ended(ctx context.Context, err error) error {
 func (c *Controller) credentials(
 	ctx context.Context, t *task, ref imageReference, fresh bool,
 ) (found []credentials.Credential, problems []string, err error) {
+	// Secrets come before plugins, and both are sorted by how well they match the image.
 	var keyring credentials.Keyring
 	held, problems, err := c.secrets.get(ctx, t.secrets, fresh)
 	if err != nil {
@@ -112,7 +118,8 @@ func (c *Controller) credentials(
 	return keyring.Lookup(ref.repository), problems, nil
 }
 
-// offer pulls with one credential after the other until one works. If all fail, the error lists the distinct failures.
+// offer pulls with one credential after the other until one works. If all fail, the error lists the distinct
+// failures. Without credentials, it pulls anonymously; if there are some, it never does.
 func (c *Controller) offer(ctx context.Context, t *task, ref imageReference, offers []credentials.Credential) (string, error) {
 	if len(offers) == 0 {
 		id, err := c.pullWith(ctx, t, ref, nil)
@@ -130,6 +137,7 @@ func (c *Controller) offer(ctx context.Context, t *task, ref imageReference, off
 		if !slices.ContainsFunc(failures, func(other error) bool { return other.Error() == err.Error() }) {
 			failures = append(failures, err)
 		}
+		// The time is over, so the other credentials cannot be tried.
 		if ctx.Err() != nil {
 			break
 		}
@@ -140,6 +148,7 @@ func (c *Controller) offer(ctx context.Context, t *task, ref imageReference, off
 	return "", fmt.Errorf("all %d credentials failed: %w", len(offers), errors.Join(failures...))
 }
 
+// pullWith makes one pull request. A nil auth means an anonymous pull.
 func (c *Controller) pullWith(ctx context.Context, t *task, ref imageReference, auth *runtimeapi.AuthConfig) (string, error) {
 	return c.config.Images.PullImage(ctx, &runtimeapi.ImageSpec{Image: ref.asked}, auth, t.sandboxConfig())
 }

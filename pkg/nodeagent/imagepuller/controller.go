@@ -42,7 +42,7 @@ type Images interface {
 		sandbox *runtimeapi.PodSandboxConfig) (string, error)
 }
 
-// Config configures a Controller.
+// Config configures a Controller. All fields except MaxPulls are required.
 type Config struct {
 	Node   string
 	Client cluster.Interface
@@ -56,7 +56,8 @@ type Config struct {
 	Clock    clock.WithTicker
 }
 
-// Controller pulls the images of one node.
+// Controller pulls the images of one node. Its queue has one key and one worker, which decides what runs. Each pull
+// runs in a goroutine of its own and asks the worker to write its progress.
 type Controller struct {
 	config   Config
 	informer cache.SharedIndexInformer
@@ -66,17 +67,21 @@ type Controller struct {
 	slots   *semaphore.Weighted
 	running sync.WaitGroup
 
-	// Only the single worker of the queue may access the fields below.
-	uid    types.UID
-	pulls  map[imageTag]*pull
+	// Only the single worker of the queue may access the fields below, so they need no lock. uid is the one of the
+	// NodeImage that the pulls are for.
+	uid   types.UID
+	pulls map[imageTag]*pull
+	// began is when the last pull began. wrote is our last write.
 	began  time.Time
 	wrote  written
 	writes *rate.Limiter
 }
 
-// New creates a controller. It starts nothing; call Run.
+// New creates a controller. It starts nothing; call Run. Several events of the NodeImage at once are one pass,
+// because the queue has one key.
 func New(config Config) (*Controller, error) {
 	resync := leastResync + rand.N(leastResync) //nolint:gosec // Spreading load needs no secret.
+	// The API server authorizes the agent only with this selector.
 	own := fields.OneTermEqualSelector(metav1.ObjectNameField, config.Node).String()
 	source := cluster.ListerWatcher(config.Client, config.Client.NodeImages(), func(o *metav1.ListOptions) { o.FieldSelector = own })
 	c := &Controller{
@@ -102,6 +107,7 @@ func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 // Run runs the controller until ctx ends, and then cancels the running pulls. The next agent starts those pulls again.
 func (c *Controller) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
+	// The pulls and the informer end with the context.
 	defer c.running.Wait()
 	defer cancel()
 	c.running.Go(func() { c.informer.RunWithContext(ctx) })

@@ -28,7 +28,7 @@ const (
 )
 
 // cause maps runtime errors to a message. Runtimes return nearly all failures with the code Unknown, so only the
-// error text shows the cause. No other code parses that text.
+// error text shows the cause. No other code parses that text. phrases are in lower case.
 type cause struct {
 	words   string
 	codes   []codes.Code
@@ -38,6 +38,7 @@ type cause struct {
 // causes is searched in order. An error text may contain phrases of several causes; the earlier entry is closer to
 // the root cause. Codes come last, because a runtime may attach a code to an error that it only forwards.
 var causes = []cause{
+	// These are errors of the connection to the runtime itself.
 	{noRuntime, nil, []string{"transport: error while dialing", "error reading from server", "transport is closing"}},
 	{diskFull, nil, []string{"no space left on device", "disk quota exceeded"}},
 	{noPlatform, nil, []string{"no match for platform", "no matching manifest for", "no image found in image index for architecture"}},
@@ -58,6 +59,7 @@ var causes = []cause{
 	{registryFailure, nil, []string{
 		"500 internal server error", "502 bad gateway", "503 service unavailable", "504 gateway timeout",
 	}},
+	// The phrase contains "not found", a phrase of absent, so this entry must come first.
 	{lost, nil, []string{"blob not found"}},
 	{absent, nil, []string{"not found", "manifest unknown", "name unknown"}},
 	{errReference.Error(), nil, []string{"invalid reference format"}},
@@ -67,8 +69,9 @@ var causes = []cause{
 	{noRuntime, []codes.Code{codes.Unavailable}, nil},
 }
 
-// explain puts the message of the cause in front of the runtime's text. If the cause is unknown, it returns the text alone. If the
-// runtime did not answer, the error is an awayError.
+// explain puts the message of the cause in front of the runtime's text. If the cause is unknown, it returns the text
+// alone. If the runtime did not answer, the error is an awayError. offered says whether the pull had credentials,
+// which decides what a refusal means.
 func explain(err error, ref imageReference, offered bool) error {
 	if err == nil {
 		return nil

@@ -15,12 +15,14 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
+// The pause between attempts doubles from firstPause to longestPause.
 const (
 	firstPause   = time.Second
 	longestPause = 30 * time.Second
 	// awayPause does not grow, so pulls continue soon after a long outage.
 	awayPause = 5 * time.Second
 
+	// complete is the progress of a pull that succeeded, in percent.
 	complete = 100
 	// messageLimit is the maximum length of a message in bytes. It keeps the status of a node with many images small.
 	messageLimit = 1 << 10
@@ -29,15 +31,18 @@ const (
 // errDeadline is the specified message for a pull that exceeded activeDeadlineSeconds.
 var errDeadline = errors.New("pulling exceeds the activeDeadlineSeconds")
 
-// pull is the work on one version of one tag.
+// pull is the work on one version of one tag. A new version is another pull.
 type pull struct {
+	// version, node and began are set once. node is the NodeImage when the pull began, for events.
 	version int64
 	node    *metav1.ObjectMeta
 	began   time.Time
 	// task is replaced when the NodeImage changes without a new version. Each attempt reads the current task.
 	task atomic.Pointer[task]
-	end  context.CancelFunc
+	// end cancels the pull. Its result is then dropped.
+	end context.CancelFunc
 
+	// mu guards now, which is the report of this pull.
 	mu  sync.Mutex
 	now v1beta1.ImageTagStatus
 }
@@ -48,6 +53,7 @@ func (c *Controller) begin(ctx context.Context, node *v1beta1.NodeImage, t *task
 	p.task.Store(t)
 	p.now = v1beta1.ImageTagStatus{Tag: t.tag, Version: t.version, Phase: v1beta1.ImagePhaseWaiting}
 	var since *metav1.Time
+	// An agent before this one had begun the pull. Its start time counts for the deadline.
 	if before := reportOf(node, t.image, t.tag); before != nil && before.Version == t.version && before.Phase == v1beta1.ImagePhasePulling {
 		since = before.StartTime
 		p.now.Phase, p.now.StartTime = v1beta1.ImagePhasePulling, since.DeepCopy()
@@ -68,7 +74,7 @@ func (p *pull) report() v1beta1.ImageTagStatus {
 	return *p.now.DeepCopy()
 }
 
-// say changes the status and enqueues a write.
+// say changes the status and enqueues a write. The worker of the queue decides when it writes.
 func (c *Controller) say(p *pull, change func(*v1beta1.ImageTagStatus)) {
 	p.mu.Lock()
 	change(&p.now)
@@ -76,7 +82,8 @@ func (c *Controller) say(p *pull, change func(*v1beta1.ImageTagStatus)) {
 	c.queue.Add(c.key())
 }
 
-// run runs the pull to its end. If ctx ends first, the result is dropped.
+// run runs the pull to its end. If ctx ends first, the result is dropped: the pull was replaced, or the agent stops.
+// A present image needs no slot.
 func (c *Controller) run(ctx context.Context, p *pull, since *metav1.Time) {
 	id, err := c.present(ctx, p.task.Load())
 	if err == nil && id == "" {
@@ -87,7 +94,8 @@ func (c *Controller) run(ctx context.Context, p *pull, since *metav1.Time) {
 	}
 }
 
-// whenFree waits for a free slot and then pulls. since is the start time of an interrupted pull, or nil.
+// whenFree waits for a free slot and then pulls. since is the start time of an interrupted pull, or nil. The time
+// that a pull waits for a slot does not count for its deadline, unless it had already started before.
 func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) (string, error) {
 	if c.slots != nil {
 		if !c.slots.TryAcquire(1) {
@@ -104,6 +112,7 @@ func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) 
 		since = c.time()
 	}
 	c.say(p, func(now *v1beta1.ImageTagStatus) { now.Phase, now.StartTime = v1beta1.ImagePhasePulling, since })
+	// The rest of the deadline can be negative after a long outage of the agent. The pull then fails at once.
 	if deadline := p.task.Load().deadline; deadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, since.Add(deadline).Sub(c.config.Clock.Now()), errDeadline)
@@ -116,6 +125,7 @@ func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) 
 // does not count as an attempt.
 func (c *Controller) pull(ctx context.Context, p *pull) (string, error) {
 	pause := firstPause
+	// n is the number of the current attempt. It does not grow during an outage.
 	for n := 1; ; {
 		t := p.task.Load()
 		id, err := c.attempt(ctx, t, n > 1)
@@ -126,9 +136,11 @@ func (c *Controller) pull(ctx context.Context, p *pull) (string, error) {
 			return "", context.Cause(ctx)
 		case err == nil:
 			return id, nil
+		// The attempt did not happen, so n stays.
 		case errors.As(err, &awayError{}):
 			wait = awayPause
 			message = fmt.Sprintf("trying again in %v: %v", wait, err)
+		// The last attempt failed, or the image name is wrong, which no attempt can cure.
 		case n >= t.attempts() || errors.Is(err, errReference):
 			return "", err
 		default:
@@ -147,12 +159,14 @@ func (c *Controller) pull(ctx context.Context, p *pull) (string, error) {
 	}
 }
 
-// finish records the result of the pull in the status and in events.
+// finish records the result of the pull in the status and in events. The completion time makes the result final:
+// after it is stored, no agent pulls this version again.
 func (c *Controller) finish(ctx context.Context, p *pull, id string, err error) {
 	t := p.task.Load()
 	end := c.time()
 	took := c.config.Clock.Since(p.began).Round(time.Millisecond)
 	c.say(p, func(now *v1beta1.ImageTagStatus) {
+		// The pull ended before it asked for a slot: the image was present, or its name is wrong.
 		if now.StartTime == nil {
 			now.StartTime = end
 		}
@@ -174,6 +188,7 @@ func (c *Controller) time() *metav1.Time {
 	return &now
 }
 
+// shortened cuts a message to messageLimit, without cutting a character in two.
 func shortened(message string) string {
 	if len(message) <= messageLimit {
 		return message

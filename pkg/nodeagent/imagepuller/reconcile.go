@@ -22,7 +22,8 @@ const settle = 100 * time.Millisecond
 // written is the NodeImage as our last write returned it.
 type written struct{ node *v1beta1.NodeImage }
 
-// newer returns the written NodeImage until the cache shows the write.
+// newer returns the written NodeImage until the cache shows the write. Without it, a pass on the older cache would
+// start a finished pull again.
 func (w written) newer(cached *v1beta1.NodeImage) *v1beta1.NodeImage {
 	if w.node == nil || w.node.UID != cached.UID {
 		return cached
@@ -33,12 +34,13 @@ func (w written) newer(cached *v1beta1.NodeImage) *v1beta1.NodeImage {
 	return cached
 }
 
-// reconcile starts and stops pulls according to the NodeImage, and writes the status.
+// reconcile starts and stops pulls according to the NodeImage, and writes the status. It never waits for a pull.
 func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (reconcile.Result, error) {
 	node, err := c.nodeImage()
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// Another NodeImage with the same name has its own versions, so the pulls of the old one do not count.
 	if node == nil || node.UID != c.uid {
 		c.keepOnly(nil)
 		c.uid, c.wrote = "", written{}
@@ -48,14 +50,17 @@ func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (rec
 	}
 	c.uid = node.UID
 	tasks := unfinished(node)
+	// Pulls that are no longer wanted end before new ones begin, so they free their slots.
 	c.keepOnly(tasks)
 	for tag, t := range tasks {
+		// The pull goes on with the new limits and Secrets from its next attempt on.
 		if p := c.pulls[tag]; p != nil {
 			p.task.Store(t)
 			continue
 		}
 		c.pulls[tag], c.began = c.begin(ctx, node, t), c.config.Clock.Now()
 	}
+	// A present image is then reported by one write instead of two.
 	if wait := settle - c.config.Clock.Since(c.began); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
@@ -88,12 +93,14 @@ func (c *Controller) keepOnly(tasks map[imageTag]*task) {
 	}
 }
 
-// report writes the status if it differs and the rate limit allows a write.
+// report writes the status if it differs and the rate limit allows a write. A conflict is an error, and the retry
+// uses the newer NodeImage. A NodeImage that is gone needs no report.
 func (c *Controller) report(ctx context.Context, node *v1beta1.NodeImage, status v1beta1.NodeImageStatus) (reconcile.Result, error) {
 	if apiequality.Semantic.DeepEqual(node.Status, status) {
 		return reconcile.Result{}, nil
 	}
 	now := c.config.Clock.Now()
+	// A write that has to wait gives its reservation back, because the pass after the wait makes a new one.
 	slot := c.writes.ReserveN(now, 1)
 	if wait := slot.DelayFrom(now); wait > 0 {
 		slot.CancelAt(now)
@@ -102,6 +109,7 @@ func (c *Controller) report(ctx context.Context, node *v1beta1.NodeImage, status
 	update := node.DeepCopy()
 	update.Status = status
 	updated, err := c.config.Client.NodeImages().UpdateStatus(ctx, update, metav1.UpdateOptions{})
+	// The event of the deletion starts the next pass, which ends the pulls.
 	if apierrors.IsNotFound(err) {
 		return reconcile.Result{}, nil
 	}
@@ -110,6 +118,7 @@ func (c *Controller) report(ctx context.Context, node *v1beta1.NodeImage, status
 	}
 	klog.FromContext(ctx).V(4).Info("Reported", "pulling", status.Pulling, "waiting", status.Waiting,
 		"succeeded", status.Succeeded, "failed", status.Failed)
+	// The cache has no managed fields either, so the two compare equal.
 	updated.ManagedFields = nil
 	c.wrote = written{updated}
 	return reconcile.Result{}, nil

@@ -13,7 +13,8 @@ import (
 // errReference means that the image name is invalid. A retry cannot help.
 var errReference = errors.New("invalid image reference")
 
-// imageReference is an image name in the forms for pulling and for comparing.
+// imageReference is an image name in the forms for pulling and for comparing. The runtime gets the name as the user
+// wrote it. Credentials and comparisons use the full name.
 type imageReference struct {
 	// asked is the name that the runtime gets: nginx:1.2, or nginx@sha256:….
 	asked string
@@ -32,6 +33,7 @@ func newReference(of imageTag) (imageReference, error) {
 		separator = "@"
 	}
 	r.asked = of.image + separator + of.tag
+	// The name is checked alone first, because a name with a tag and another tag behind it could parse too.
 	named, err := reference.ParseNormalizedNamed(of.image)
 	if err == nil && !reference.IsNameOnly(named) {
 		err = errors.New("the name already has a tag or digest")
@@ -47,7 +49,8 @@ func newReference(of imageTag) (imageReference, error) {
 	return r, nil
 }
 
-// names returns true if image is the referenced image.
+// names returns true if image is the referenced image. An image that the runtime has under other names only does not
+// count.
 func (r imageReference) names(image *runtimeapi.Image) bool {
 	known := image.GetRepoTags()
 	if r.digest {

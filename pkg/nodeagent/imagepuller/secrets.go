@@ -26,7 +26,8 @@ type awayError struct {
 func (e awayError) Error() string { return e.problem + ": " + e.err.Error() }
 func (e awayError) Unwrap() error { return e.err }
 
-// away returns true for a temporary outage and false for a permanent refusal.
+// away returns true for a temporary outage and false for a permanent refusal. After a refusal, the pull goes on
+// without the Secrets, and its message says so.
 func away(err error) bool {
 	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) ||
@@ -41,13 +42,15 @@ type secrets struct {
 	read  func(context.Context) ([]corev1.Secret, error)
 	clock clock.PassiveClock
 
+	// mu guards asked and known. It is held while the Secrets are read, so parallel pulls read them once.
 	mu    sync.Mutex
 	asked time.Time
 	known map[types.NamespacedName]*corev1.Secret
 }
 
 // get returns the referenced Secrets, and describes the problems of the missing ones. It reads the Secrets again if
-// fresh is set, one is unknown, or the cache is too old. The error is always an awayError.
+// fresh is set, one is unknown, or the cache is too old. The error is always an awayError. During an outage, cached
+// Secrets are used if all are known.
 func (s *secrets) get(
 	ctx context.Context, refs []v1beta1.ReferenceObject, fresh bool,
 ) (found []*corev1.Secret, problems []string, err error) {
@@ -75,6 +78,7 @@ func (s *secrets) get(
 	return found, problems, nil
 }
 
+// have returns true if all referenced Secrets are cached.
 func (s *secrets) have(refs []v1beta1.ReferenceObject) bool {
 	for _, ref := range refs {
 		if s.known[types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}] == nil {
@@ -97,7 +101,7 @@ func (s *secrets) refresh(ctx context.Context) error {
 	return nil
 }
 
-// forget clears the cache.
+// forget clears the cache, so the agent keeps no Secret in memory longer than it needs it.
 func (s *secrets) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

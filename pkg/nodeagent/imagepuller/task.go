@@ -24,7 +24,8 @@ const (
 // imageTag is an image name, as in the NodeImage, and one of its tags.
 type imageTag struct{ image, tag string }
 
-// task is the work that a NodeImage requests for one tag.
+// task is the work that a NodeImage requests for one tag. It is immutable: a change of the NodeImage creates a new
+// one.
 type task struct {
 	imageTag
 	version int64
@@ -34,9 +35,10 @@ type task struct {
 	retries int
 	// deadline is the time limit of all attempts together. Zero means no limit.
 	deadline time.Duration
-	owners   []corev1.ObjectReference
-	secrets  []v1beta1.ReferenceObject
-	sandbox  *v1beta1.SandboxConfig
+	// owners get the events of a failure. sandbox is the metadata for the runtime.
+	owners  []corev1.ObjectReference
+	secrets []v1beta1.ReferenceObject
+	sandbox *v1beta1.SandboxConfig
 }
 
 // newTask applies the defaults of the pull policy: a timeout of 10 minutes, 3 retries and no deadline.
@@ -45,6 +47,7 @@ func newTask(image string, spec *v1beta1.ImageSpec, tag *v1beta1.ImageTagSpec) *
 		imageTag: imageTag{image, tag.Tag}, version: tag.Version, always: tag.ImagePullPolicy == v1beta1.PullAlways,
 		timeout: defaultTimeout, retries: defaultRetries, owners: tag.OwnerReferences, secrets: spec.PullSecrets, sandbox: spec.SandboxConfig,
 	}
+	// Values of zero or less mean the default, except for the number of retries, which may be zero.
 	policy := cmp.Or(tag.PullPolicy, &v1beta1.ImageTagPullPolicy{})
 	if seconds := ptr.Deref(policy.TimeoutSeconds, 0); seconds > 0 {
 		t.timeout = time.Duration(seconds) * time.Second
@@ -72,7 +75,8 @@ func (t *task) sandboxConfig() *runtimeapi.PodSandboxConfig {
 	return config
 }
 
-// unfinished returns the tasks that have no completed report for their version.
+// unfinished returns the tasks that have no completed report for their version. After a restart of the agent, these
+// are the pulls to begin again.
 func unfinished(node *v1beta1.NodeImage) map[imageTag]*task {
 	tasks := map[imageTag]*task{}
 	for image := range node.Spec.Images {

@@ -27,7 +27,8 @@ type Lister interface {
 	ListContainers(ctx context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error)
 }
 
-// List returns the containers that have the labels, in any state.
+// List returns the containers that have the labels, in any state. Exited instances are among them until the kubelet
+// removes them.
 func List(ctx context.Context, runtime Lister, labels map[string]string) ([]*runtimeapi.Container, error) {
 	listed, err := runtime.ListContainers(ctx, &runtimeapi.ContainerFilter{LabelSelector: labels})
 	if err != nil {
@@ -36,7 +37,8 @@ func List(ctx context.Context, runtime Lister, labels map[string]string) ([]*run
 	return listed, nil
 }
 
-// Newest returns the newest instance of each container of a Pod, by the name of the container.
+// Newest returns the newest instance of each container of a Pod, by the name of the container. Init containers are
+// among them.
 func Newest(instances []*runtimeapi.Container) map[string]*runtimeapi.Container {
 	newest := map[string]*runtimeapi.Container{}
 	for _, container := range instances {
@@ -58,6 +60,7 @@ func RestartCount(container *runtimeapi.Container) int32 {
 }
 
 // Hash returns the hash of the container's spec that the instance was created from. Zero means that it is unknown.
+// The kubelet writes it in hexadecimal.
 func Hash(container *runtimeapi.Container) uint64 {
 	hash, err := strconv.ParseUint(container.GetAnnotations()[HashKey], 16, 64)
 	if err != nil {

@@ -41,7 +41,7 @@ type Runtime interface {
 	ContainerStatus(ctx context.Context, containerID string, verbose bool) (*runtimeapi.ContainerStatusResponse, error)
 }
 
-// Config configures a Controller.
+// Config configures a Controller. All fields are required.
 type Config struct {
 	Node   string
 	Client cluster.Interface
@@ -51,19 +51,22 @@ type Config struct {
 	Clock    clock.WithTicker
 }
 
-// Controller runs the probes of one node.
+// Controller runs the probes of one node. One worker applies the spec to the schedule, another writes the results.
+// The probes themselves run in goroutines of the schedule.
 type Controller struct {
 	config   Config
 	informer cache.SharedIndexInformer
 	specs    *reconcile.Controller
 	statuses *reconcile.Controller
-	began    time.Time
+	// began is when the cache was filled. Only Run writes it, before the workers start.
+	began time.Time
 
 	// mu protects the schedule and the results of its probes.
 	mu       sync.Mutex
 	schedule *schedule
 
-	// Only the single worker of statuses may access the fields below.
+	// Only the single worker of statuses may access the fields below, so they need no lock. refresh is the age at
+	// which a report is written again.
 	wrote   written
 	wroteAt time.Time
 	writes  *rate.Limiter
@@ -128,17 +131,20 @@ func (c *Controller) nodePodProbe() (*v1alpha1.NodePodProbe, error) {
 	return cached, nil
 }
 
-// sync starts, changes and stops probes according to the NodePodProbe.
+// sync starts, changes and stops probes according to the NodePodProbe. Without one, it stops all. The published
+// results are taken over by new probes, so an agent that restarts does not change what the API shows.
 func (c *Controller) sync(ctx context.Context, _ types.NamespacedName) (reconcile.Result, error) {
 	node, err := c.nodePodProbe()
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// Without a NodePodProbe, nothing is wanted.
 	if node == nil {
 		node = &v1alpha1.NodePodProbe{}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// The status is read before the first write of this agent, so it is that of the agent before it.
 	published := publishedIn(&node.Status)
 	now := c.config.Clock.Now()
 	wanted := map[probeKey]bool{}
@@ -157,7 +163,8 @@ func (c *Controller) sync(ctx context.Context, _ types.NamespacedName) (reconcil
 	return reconcile.Result{}, nil
 }
 
-// set adds or changes one probe.
+// set adds or changes one probe. The caller holds mu. A changed handler runs at once and starts the counts again; a
+// changed period or delay only moves the next run. Other changes apply at the next run.
 func (c *Controller) set(key probeKey, ip string, spec *v1alpha1.ContainerProbe, published *v1alpha1.ContainerProbeState, now time.Time) {
 	p := c.schedule.probes[key]
 	if p == nil {
@@ -176,6 +183,7 @@ func (c *Controller) set(key probeKey, ip string, spec *v1alpha1.ContainerProbe,
 		p.result.restart()
 		c.schedule.at(p, now)
 	case before.PeriodSeconds != p.spec.PeriodSeconds, before.InitialDelaySeconds != p.spec.InitialDelaySeconds:
+		// The next run may become earlier, but a longer period does not delay the run that is already planned.
 		c.schedule.at(p, earlier(p.due, now.Add(p.period())))
 	}
 }

@@ -33,7 +33,8 @@ type instances struct {
 	runtime Runtime
 }
 
-// find returns the newest instance of a container, or nil if it does not exist.
+// find returns the newest instance of a container, or nil if it does not exist. The lock is held during calls of the
+// runtime, so probes of one Pod that are due together list its containers once.
 func (i *instances) find(ctx context.Context, c clock.PassiveClock, runtimes []Runtime, pod podKey, name string) (*instance, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -46,6 +47,7 @@ func (i *instances) find(ctx context.Context, c clock.PassiveClock, runtimes []R
 	if found == nil || found.state != runtimeapi.ContainerState_CONTAINER_RUNNING || !found.startedAt.IsZero() {
 		return found, nil
 	}
+	// The list does not say when the container started, but the delay of a probe counts from then.
 	response, err := found.runtime.ContainerStatus(ctx, found.id, false)
 	if err != nil {
 		return nil, fmt.Errorf("get status of container %s: %w", found.id, err)
@@ -63,11 +65,13 @@ func (i *instances) forget() {
 
 // list lists the containers of the Pod. The Pod is in one of the runtimes: the entry of a probe does not say which.
 func (i *instances) list(ctx context.Context, c clock.PassiveClock, runtimes []Runtime, pod podKey) error {
+	// A Pod does not change its runtime.
 	if i.runtime != nil {
 		runtimes = []Runtime{i.runtime}
 	}
 	var errs []error
 	known := i.byName
+	// A failed list leaves no cache, so the next probe asks again.
 	i.byName, i.listed = nil, c.Now()
 	for _, runtime := range runtimes {
 		listed, err := kubelet.List(ctx, runtime, map[string]string{kubelet.PodUIDLabel: string(pod.uid)})
@@ -78,6 +82,7 @@ func (i *instances) list(ctx context.Context, c clock.PassiveClock, runtimes []R
 		if len(listed) == 0 {
 			continue
 		}
+		// The Pod stays in this runtime, so later lists ask only this one.
 		i.runtime, i.byName = runtime, map[string]*instance{}
 		for name, container := range kubelet.Newest(listed) {
 			i.byName[name] = &instance{runtime: runtime, id: container.GetId(), state: container.GetState()}
@@ -87,6 +92,7 @@ func (i *instances) list(ctx context.Context, c clock.PassiveClock, runtimes []R
 		}
 		return nil
 	}
+	// No runtime has a container of the Pod. The next list asks all of them again.
 	if i.runtime = nil; len(errs) > 0 {
 		return errors.Join(errs...)
 	}

@@ -38,6 +38,7 @@ func countLate(late, period time.Duration) {
 	}
 }
 
+// label returns the value of the label result.
 func label(outcome handler.Outcome) string {
 	switch outcome {
 	case handler.Succeeded:

@@ -9,7 +9,7 @@ import (
 	"kruise.io/kruise/pkg/nodeagent/handler"
 )
 
-// result is what the runs of a probe showed.
+// result is what the runs of a probe showed. The mutex of the schedule protects it.
 type result struct {
 	// instance is the container ID of the last run.
 	instance string
@@ -38,7 +38,7 @@ func resume(published *v1alpha1.ContainerProbeState) result {
 // there is a new result.
 func (r *result) restart() { r.last, r.streak = handler.Unknown, 0 }
 
-// seen notes which instance a run is for.
+// seen notes which instance a run is for. Runs of an older instance say nothing about the new one.
 func (r *result) seen(id string) {
 	if r.instance != "" && r.instance != id {
 		r.restart()
@@ -46,7 +46,9 @@ func (r *result) seen(id string) {
 	r.instance = id
 }
 
-// add counts an outcome. It returns true if the published state changed.
+// add counts an outcome. It returns true if the published state changed. An Unknown outcome counts for nothing, and
+// does not interrupt a series. As in Kubernetes, a state changes only after as many equal outcomes in a row as the
+// threshold says.
 func (r *result) add(spec *corev1.Probe, outcome handler.Outcome, message string, now time.Time) (changed bool) {
 	if outcome == handler.Unknown {
 		return false
@@ -58,6 +60,7 @@ func (r *result) add(spec *corev1.Probe, outcome handler.Outcome, message string
 	if outcome == handler.Failed {
 		state, threshold = v1alpha1.ProbeFailed, spec.FailureThreshold
 	}
+	// The count stops at the threshold, so it cannot overflow.
 	if r.streak < threshold {
 		r.streak++
 	}
@@ -68,6 +71,7 @@ func (r *result) add(spec *corev1.Probe, outcome handler.Outcome, message string
 	if changed {
 		r.changed = now
 	}
+	// The message and the time are published for each run from then on, also if the state stays.
 	r.state, r.message, r.probed = state, message, now
 	return changed
 }

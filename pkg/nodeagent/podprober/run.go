@@ -25,7 +25,8 @@ const (
 	absentRetry = 2 * time.Second
 )
 
-// run runs a probe once. It returns when to run it before the end of its period, or zero.
+// run runs a probe once. It returns when to run it before the end of its period, or zero. It runs without the mutex,
+// so it works with a copy of what sync may change.
 func (c *Controller) run(ctx context.Context, p *probe) (sooner time.Time) {
 	c.mu.Lock()
 	pod, container, spec, version, ip := p.pod, p.container, p.spec, p.version, p.pod.ip
@@ -33,11 +34,14 @@ func (c *Controller) run(ctx context.Context, p *probe) (sooner time.Time) {
 	now := c.config.Clock.Now()
 	found, err := pod.instances.find(ctx, c.config.Clock, c.config.Runtimes, pod.key, container)
 	switch {
+	// Without an answer of the runtime there is no result, and what is published stays.
 	case err != nil:
 		klog.FromContext(ctx).V(4).Info("The runtime does not answer a probe", "pod", klog.KRef(pod.key.namespace, pod.key.name), "err", err)
 		return time.Time{}
+	// The container has not started. It is looked for again soon, so that its probe begins in time.
 	case found == nil, found.state == runtimeapi.ContainerState_CONTAINER_CREATED:
 		return now.Add(absentRetry)
+	// A container that ended cannot be probed. It counts as failed at once for this run.
 	case found.state == runtimeapi.ContainerState_CONTAINER_EXITED:
 		c.record(p, version, found.id, handler.Result{
 			Outcome: handler.Failed, Output: fmt.Sprintf("Container(%s) is Non-running", container),
@@ -46,6 +50,7 @@ func (c *Controller) run(ctx context.Context, p *probe) (sooner time.Time) {
 	case found.state != runtimeapi.ContainerState_CONTAINER_RUNNING:
 		return time.Time{}
 	}
+	// The delay counts from the start of this instance, so it applies again after a restart.
 	if ready := found.startedAt.Add(seconds(spec.InitialDelaySeconds)); now.Before(ready) {
 		return ready
 	}
@@ -58,8 +63,9 @@ func (c *Controller) run(ctx context.Context, p *probe) (sooner time.Time) {
 	return time.Time{}
 }
 
-// doubt looks at the container again after a command that did not run. If the instance has ended, this is the reason, and the
-// result says nothing about the command.
+// doubt looks at the container again after a command that did not run. If the instance has ended, this is the reason,
+// and the result says nothing about the command. If the instance still runs, the command does not exist in it, which
+// is a failure.
 func (c *Controller) doubt(ctx context.Context, p *probe, container, id string, result handler.Result) handler.Result {
 	instances := &p.pod.instances
 	instances.forget()
@@ -76,7 +82,8 @@ func (c *Controller) doubt(ctx context.Context, p *probe, container, id string, 
 	return result
 }
 
-// record counts the outcome of a run, and publishes the result if it changed.
+// record counts the outcome of a run, and publishes the result if it changed. The outcome is dropped if the probe was
+// removed or its handler changed during the run. The event is written only when the state changes.
 func (c *Controller) record(p *probe, version int, instance string, outcome handler.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,6 +94,7 @@ func (c *Controller) record(p *probe, version int, instance string, outcome hand
 	before := p.result
 	p.result.seen(instance)
 	changed := p.result.add(&p.spec, outcome.Outcome, outcome.Output, c.config.Clock.Now())
+	// The message of the event is the output of the probe, which the owner of the Pod controls.
 	if changed {
 		reason := ReasonSucceeded
 		if p.result.state == v1alpha1.ProbeFailed {
@@ -94,6 +102,7 @@ func (c *Controller) record(p *probe, version int, instance string, outcome hand
 		}
 		c.config.Recorder.Event(p.reference(), corev1.EventTypeNormal, reason, outcome.Output)
 	}
+	// A new time alone causes no write; it is written with the next one, or by the refresh.
 	if changed || before.message != p.result.message {
 		c.statuses.Add(c.key())
 	}

@@ -19,6 +19,7 @@ const (
 	shared = 32
 )
 
+// podKey identifies a Pod. The UID distinguishes Pods with the same name.
 type podKey struct {
 	namespace, name string
 	uid             types.UID
@@ -38,7 +39,8 @@ type probe struct {
 	spec      corev1.Probe
 	// version grows when the handler changes. The outcome of a run with an older version is dropped.
 	version int
-	result  result
+	// result is what the runs showed. due is when the probe runs next.
+	result result
 
 	due time.Time
 	// index is the place in the heap, or -1.
@@ -63,18 +65,21 @@ type pod struct {
 	instances instances
 }
 
+// period returns the time between two runs.
 func (p *probe) period() time.Duration { return seconds(p.spec.PeriodSeconds) }
 
 // seconds returns a number of a probe as duration. Each number is at least 1.
 func seconds(n int32) time.Duration { return time.Duration(max(1, n)) * time.Second }
 
 // schedule runs probes when they are due. It has one timer for all of them, and a goroutine only for each that runs.
+// The caller holds mu for all methods except Run and finish.
 type schedule struct {
 	clock clock.WithTicker
 	// run runs a probe once, without the mutex, and returns when to run it before the end of its period, or zero.
 	run  func(ctx context.Context, p *probe) (sooner time.Time)
 	wake chan struct{}
 
+	// mu is the mutex of the controller, which protects all fields below and the probes.
 	mu     *sync.Mutex
 	probes map[probeKey]*probe
 	pods   map[podKey]*pod
@@ -86,13 +91,15 @@ type schedule struct {
 	workers sync.WaitGroup
 }
 
+// newSchedule returns a schedule without probes. It starts nothing; call Run.
 func newSchedule(clock clock.WithTicker, mu *sync.Mutex, run func(context.Context, *probe) time.Time) *schedule {
 	return &schedule{
 		clock: clock, mu: mu, run: run, wake: make(chan struct{}, 1), probes: map[probeKey]*probe{}, pods: map[podKey]*pod{},
 	}
 }
 
-// Run starts due probes until ctx ends, and waits for those that run.
+// Run starts due probes until ctx ends, and waits for those that run. Without probes, the timer sleeps for an hour at
+// a time; wake interrupts it.
 func (s *schedule) Run(ctx context.Context) {
 	defer s.workers.Wait()
 	timer := s.clock.NewTimer(time.Hour)
@@ -108,11 +115,13 @@ func (s *schedule) Run(ctx context.Context) {
 	}
 }
 
-// startDue starts the probes that are due, and returns the time until the next one is.
+// startDue starts the probes that are due, and returns the time until the next one is. It takes the mutex.
 func (s *schedule) startDue(ctx context.Context) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
+	// A due probe always goes through the list of its Pod, so probes of one Pod start in the order in which they are
+	// due.
 	for len(s.due) > 0 && !s.due[0].due.After(now) {
 		p, _ := heap.Pop(&s.due).(*probe)
 		p.pod.waiting = append(p.pod.waiting, p)
@@ -124,9 +133,11 @@ func (s *schedule) startDue(ctx context.Context) time.Duration {
 	return s.due[0].due.Sub(now)
 }
 
-// start starts probes of a Pod that wait, as far as there are places.
+// start starts probes of a Pod that wait, as far as there are places. The first running probe of a Pod needs no
+// shared place. If there is none, the Pod joins the list of starved Pods, which finish serves in order.
 func (s *schedule) start(ctx context.Context, pod *pod) {
 	for len(pod.waiting) > 0 && pod.running < perPod && ctx.Err() == nil {
+		// No shared place is free. The Pod waits in the list until finish calls it.
 		if pod.running > 0 && s.shared == shared {
 			if !pod.starved {
 				pod.starved = true
@@ -141,6 +152,7 @@ func (s *schedule) start(ctx context.Context, pod *pod) {
 		p := pod.waiting[0]
 		pod.waiting = pod.waiting[1:]
 		p.running = true
+		// A probe is late if it waited for a place or if the agent is overloaded.
 		countLate(s.clock.Since(p.due), p.period())
 		once, cancel := context.WithCancel(ctx)
 		p.cancel = cancel
@@ -151,7 +163,8 @@ func (s *schedule) start(ctx context.Context, pod *pod) {
 	}
 }
 
-// finish frees the place of a probe, plans its next run, and starts those that waited for a place.
+// finish frees the place of a probe, plans its next run, and starts those that waited for a place. It takes the
+// mutex. A probe that was removed during its run is not planned again.
 func (s *schedule) finish(ctx context.Context, p *probe, sooner time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,6 +175,8 @@ func (s *schedule) finish(ctx context.Context, p *probe, sooner time.Time) {
 	pod.running--
 	p.running = false
 	if s.probes[p.key] == p {
+		// The spec may have asked for another time during the run (again). The result of the run may ask for an
+		// earlier one (sooner).
 		next := p.due
 		if !p.again {
 			next = s.next(p)
@@ -173,6 +188,7 @@ func (s *schedule) finish(ctx context.Context, p *probe, sooner time.Time) {
 		s.at(p, next)
 	}
 	s.start(ctx, pod)
+	// The Pods wait in a line, so none of them is passed over.
 	for len(s.starved) > 0 && s.shared < shared {
 		next := s.starved[0]
 		s.starved = s.starved[1:]
@@ -201,7 +217,8 @@ func (s *schedule) add(p *probe, ip string, due time.Time) {
 	s.at(p, due)
 }
 
-// at sets when a probe is due. A probe that runs or waits for a place is planned when it has run.
+// at sets when a probe is due. A probe that runs or waits for a place is planned when it has run. It wakes Run,
+// because the probe may now be the first one.
 func (s *schedule) at(p *probe, due time.Time) {
 	p.due = due
 	switch {
@@ -223,7 +240,8 @@ func (p *probe) waits() bool {
 	return slices.Contains(p.pod.waiting, p)
 }
 
-// keep removes all probes that are not wanted, and cancels those that run.
+// keep removes all probes that are not wanted, and cancels those that run. Their results are dropped, because record
+// does not find them any more.
 func (s *schedule) keep(wanted map[probeKey]bool) {
 	for key, p := range s.probes {
 		if wanted[key] {
@@ -248,7 +266,8 @@ func (p *pod) drop(gone *probe) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(other *probe) bool { return other == gone })
 }
 
-// dueHeap orders probes by the time when they are due.
+// dueHeap orders probes by the time when they are due. It implements heap.Interface, and keeps the index in each
+// probe, so that a probe can be moved or removed without a search.
 type dueHeap []*probe
 
 func (h dueHeap) Len() int           { return len(h) }

@@ -34,7 +34,8 @@ const (
 // written is the NodePodProbe as our last write returned it.
 type written struct{ node *v1alpha1.NodePodProbe }
 
-// newer returns the written NodePodProbe until the cache shows the write.
+// newer returns the written NodePodProbe until the cache shows the write. Without it, the same difference would be
+// written again.
 func (w written) newer(cached *v1alpha1.NodePodProbe) *v1alpha1.NodePodProbe {
 	if w.node == nil || w.node.UID != cached.UID {
 		return cached
@@ -58,19 +59,22 @@ func publishedIn(status *v1alpha1.NodePodProbeStatus) map[probeKey]*v1alpha1.Con
 	return states
 }
 
-// report writes the status if it differs, at the pace that the kind of difference allows.
+// report writes the status if it differs, at the pace that the kind of difference allows: a changed state at once, a
+// changed message less often, and new times alone only when the report is old.
 func (c *Controller) report(ctx context.Context, _ types.NamespacedName) (reconcile.Result, error) {
 	cached, err := c.nodePodProbe()
 	if err != nil || cached == nil {
 		return reconcile.Result{}, err
 	}
 	node := c.wrote.newer(cached)
+	// The results are for the probes of the cached spec, but the comparison is with what was written last.
 	status := c.status(cached)
 	now := c.config.Clock.Now()
 	if c.wroteAt.IsZero() {
 		c.wroteAt = now
 	}
 	wait := c.refresh - now.Sub(c.wroteAt)
+	// Each kind of difference has its own pace. wait is how long the write has to wait.
 	switch differ(&node.Status, status) {
 	case same:
 		if len(status.PodProbeStatuses) == 0 {
@@ -78,6 +82,7 @@ func (c *Controller) report(ctx context.Context, _ types.NamespacedName) (reconc
 		}
 	case message:
 		wait = messageInterval - now.Sub(c.wroteAt)
+		// The agent has written nothing yet, so no earlier write limits the pace.
 		if c.wrote.node == nil {
 			wait = 0
 		}
@@ -99,6 +104,7 @@ func (c *Controller) write(
 	ctx context.Context, node *v1alpha1.NodePodProbe, status *v1alpha1.NodePodProbeStatus,
 ) (reconcile.Result, error) {
 	statuses := status.PodProbeStatuses
+	// A null in a merge patch would remove the field. The list must become empty instead.
 	if statuses == nil {
 		statuses = []v1alpha1.PodProbeStatus{}
 	}
@@ -116,12 +122,14 @@ func (c *Controller) write(
 		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
 	}
 	klog.FromContext(ctx).V(4).Info("Reported", "pods", len(statuses))
+	// The cache has no managed fields either.
 	stored.ManagedFields = nil
 	c.wrote, c.wroteAt = written{stored}, c.config.Clock.Now()
 	return reconcile.Result{RequeueAfter: c.refresh}, nil
 }
 
-// status returns the results of the probes in the spec, in its order.
+// status returns the results of the probes in the spec, in its order. A probe without a result, and a Pod without
+// any, is left out.
 func (c *Controller) status(node *v1alpha1.NodePodProbe) *v1alpha1.NodePodProbeStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,6 +139,7 @@ func (c *Controller) status(node *v1alpha1.NodePodProbe) *v1alpha1.NodePodProbeS
 		pod := v1alpha1.PodProbeStatus{Name: entry.Name, Namespace: entry.Namespace, UID: entry.UID}
 		for j := range entry.Probes {
 			p := c.schedule.probes[probeKey{podKey{entry.Namespace, entry.Name, types.UID(entry.UID)}, entry.Probes[j].Name}]
+			// The spec can be newer than the schedule: sync runs in another worker.
 			if p == nil || p.result.state == "" {
 				continue
 			}
@@ -147,7 +156,8 @@ func (c *Controller) status(node *v1alpha1.NodePodProbe) *v1alpha1.NodePodProbeS
 	return status
 }
 
-// shorten cuts the longest messages until all of them together fit.
+// shorten cuts the longest messages until all of them together fit. It halves the limit in each round, so a few long
+// messages are cut before many short ones.
 func shorten(status *v1alpha1.NodePodProbeStatus) {
 	for limit := handler.MaxOutput; ; limit /= 2 {
 		total := 0
@@ -169,13 +179,14 @@ func shorten(status *v1alpha1.NodePodProbeStatus) {
 // difference says what differs between two statuses.
 type difference int
 
+// The constants are ordered by how soon the difference is written.
 const (
 	same difference = iota
 	message
 	state
 )
 
-// differ compares what two statuses say. Their times do not count.
+// differ compares what two statuses say. Their times do not count. A changed state outweighs a changed message.
 func differ(a, b *v1alpha1.NodePodProbeStatus) difference {
 	before, after := publishedIn(a), publishedIn(b)
 	if len(before) != len(after) {

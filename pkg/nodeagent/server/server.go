@@ -13,10 +13,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// shutdownTimeout is how long running requests may take after the server is told to stop.
+// shutdownTimeout is how long running requests may take after the server is told to stop. After it, their connections
+// are closed.
 const shutdownTimeout = 2 * time.Second
 
-// Check is a named health or readiness check.
+// Check is a named health or readiness check. Name appears in the answer. Run must return when its context ends.
 type Check struct {
 	Name string
 	Run  func(context.Context) error
@@ -29,7 +30,8 @@ type Server struct {
 }
 
 // New creates a server of /livez, /healthz, /readyz and /metrics. /livez succeeds whenever the server answers. It
-// runs no checks, because a restart of the agent would not bring back the API or the runtime.
+// runs no checks, because a restart of the agent would not bring back the API or the runtime. New opens no address;
+// call Listen.
 func New(addr string, health, ready []Check) *Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /livez", answer(nil))
@@ -39,7 +41,8 @@ func New(addr string, health, ready []Check) *Server {
 	return newServer(addr, mux)
 }
 
-// NewPprof creates a server of Go profiles.
+// NewPprof creates a server of Go profiles. It is separate, because profiles are off by default and have their own
+// address.
 func NewPprof(addr string) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -50,6 +53,7 @@ func NewPprof(addr string) *Server {
 	return newServer(addr, mux)
 }
 
+// newServer limits the time for request headers, so a client that sends nothing cannot hold a connection.
 func newServer(addr string, handler http.Handler) *Server {
 	return &Server{http: &http.Server{Addr: addr, Handler: handler, ReadHeaderTimeout: 10 * time.Second}}
 }
@@ -77,6 +81,7 @@ func (s *Server) Close() error {
 
 // Run serves until ctx ends. It returns at most 2 seconds later.
 func (s *Server) Run(ctx context.Context) error {
+	// Checks end when the agent stops, because their context is derived from ctx.
 	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
@@ -96,7 +101,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return <-stopped
 }
 
-// answer writes ok, or the first failed check and its error.
+// answer writes ok, or the first failed check and its error with status 500. Checks run in their order, and those
+// after a failure are skipped.
 func answer(checks []Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for _, check := range checks {

@@ -48,6 +48,7 @@ var backoff = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps:
 // Report writes the event. It retries until the event is written, the API refuses it permanently, or ctx ends.
 func (r *Reporter) Report(ctx context.Context, report Report) {
 	logger := klog.FromContext(ctx)
+	// Forbidden and invalid are final: a retry cannot change them.
 	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		err := r.write(ctx, report)
 		if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
@@ -68,6 +69,7 @@ func (r *Reporter) write(ctx context.Context, report Report) error {
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
+	// The first patch returns the stored event with its count, which the second one increases.
 	written, err := r.patch(ctx, event.Name, map[string]any{"lastTimestamp": event.LastTimestamp})
 	if err != nil {
 		return fmt.Errorf("refresh event: %w", err)
@@ -78,6 +80,7 @@ func (r *Reporter) write(ctx context.Context, report Report) error {
 	return nil
 }
 
+// patch changes fields of an event by a merge patch.
 func (r *Reporter) patch(ctx context.Context, name string, fields map[string]any) (*corev1.Event, error) {
 	data, err := json.Marshal(fields)
 	if err != nil {
@@ -86,6 +89,7 @@ func (r *Reporter) patch(ctx context.Context, name string, fields map[string]any
 	return r.Events.Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{})
 }
 
+// event returns the event for its first occurrence.
 func (r *Reporter) event(report Report) *corev1.Event {
 	now := metav1.NewTime(r.Clock.Now())
 	message := fmt.Sprintf("Node agent %s runs on %s", report.Agent, strings.Join(report.Runtimes, ", "))
@@ -105,7 +109,8 @@ func (r *Reporter) event(report Report) *corev1.Event {
 	}
 }
 
-// eventName depends only on the message and the node, so every agent process uses the same event.
+// eventName depends only on the message and the node, so every agent process uses the same event. The name of the
+// node is cut if necessary; the hash keeps names of different messages apart.
 func (r *Reporter) eventName(message string) string {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(message)) // Write never returns an error.

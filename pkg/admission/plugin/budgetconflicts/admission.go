@@ -29,6 +29,8 @@ type Plugin struct {
 	initializer.KruiseClient
 }
 
+// The server recognizes the interfaces of a plugin by type assertion, so a method with a wrong signature would be
+// ignored silently.
 var (
 	_ admission.ValidationInterface     = &Plugin{}
 	_ admission.InitializationValidator = &Plugin{}
@@ -38,12 +40,14 @@ var (
 // a budget is immutable.
 func New() *Plugin { return &Plugin{Handler: admission.NewHandler(admission.Create)} }
 
-// ValidateInitialization implements admission.InitializationValidator.
+// ValidateInitialization implements admission.InitializationValidator. It needs the Kruise client only.
 func (p *Plugin) ValidateInitialization() error {
 	return initializer.Initialized(PluginName, &p.KruiseClient)
 }
 
-// Validate refuses a budget that conflicts with another budget.
+// Validate refuses a budget that conflicts with another budget. The answer is 422 with one cause for each conflict.
+// If the other budgets cannot be read, the creation fails too, because a conflict could not be found later: the
+// target is immutable.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	budget, ok := attributes.GetObject().(*policy.PodUnavailableBudget)
 	if !ok || attributes.GetSubresource() != "" {
@@ -59,7 +63,8 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return nil
 }
 
-// others returns the stored budgets of a namespace.
+// others returns the stored budgets of a namespace in the hub form, which the validation package compares. It reads
+// live, because a cache could miss a budget that was created a moment ago. The new budget is not among them.
 func (p *Plugin) others(ctx context.Context, namespace string) ([]*policy.PodUnavailableBudget, error) {
 	list, err := p.Kruise.PolicyV1beta1().PodUnavailableBudgets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -10,12 +10,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// isDefault is the annotation of the default StorageClass.
+// isDefault is the annotation by which Kubernetes marks the default StorageClass.
 const isDefault = "storageclass.kubernetes.io/is-default-class"
 
 // cannotExpand returns why claims of a class cannot grow. It returns an empty string if they can, or if that is
 // unknown: the claim has no class, or the cluster has no default class.
 func (p *Plugin) cannotExpand(ctx context.Context, name *string) (string, error) {
+	// A claim without storageClassName gets the default class at its creation. The class of existing claims is not
+	// known here: the default class may have changed since then.
 	if name == nil {
 		class, err := p.defaultClass(ctx)
 		if class == nil || ptr.Deref(class.AllowVolumeExpansion, false) {
@@ -23,10 +25,14 @@ func (p *Plugin) cannotExpand(ctx context.Context, name *string) (string, error)
 		}
 		return "the cluster's default StorageClass " + class.Name + " does not allow volume expansion", nil
 	}
+	// An empty name means a claim that binds only to volumes without a class. Whether such a volume can grow is
+	// unknown.
 	if *name == "" {
 		return "", nil
 	}
 	class, err := p.Host.StorageV1().StorageClasses().Get(ctx, *name, metav1.GetOptions{})
+	// A missing class cannot expand volumes: the resize controller of Kubernetes needs the class of a claim to allow
+	// it. So a missing class is a mistake of the user and not an error of the server.
 	switch {
 	case apierrors.IsNotFound(err):
 		return "there is no StorageClass " + *name + " that allows volume expansion", nil
@@ -40,7 +46,7 @@ func (p *Plugin) cannotExpand(ctx context.Context, name *string) (string, error)
 }
 
 // defaultClass returns the class that new claims get, or nil if no default exists. If several classes are marked as
-// default, it is the newest one.
+// default, it is the newest one, which is also the rule of the Kubernetes plugin DefaultStorageClass.
 func (p *Plugin) defaultClass(ctx context.Context) (*storagev1.StorageClass, error) {
 	classes, err := p.Host.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 // PluginName is the plugin's name in flags.
 const PluginName = "ContainerRecreateRequest"
 
+// resource is compared instead of the Go type, so an unexpected type of a request is an error and not skipped.
 const resource = "containerrecreaterequests"
 
 // Register adds the plugin to the list.
@@ -35,7 +36,7 @@ func New() *Plugin {
 	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
 }
 
-// Plugin is the admission plugin.
+// Plugin is the admission plugin. It mutates, because the server fills in what the node agent needs from the Pod.
 type Plugin struct {
 	*admission.Handler
 	initializer.HostClient
@@ -52,7 +53,8 @@ func (p *Plugin) ValidateInitialization() error {
 	return initializer.Initialized(PluginName, &p.HostClient, &p.Features)
 }
 
-// Admit implements admission.MutationInterface.
+// Admit implements admission.MutationInterface. It runs before validation, so it checks the spec itself before it
+// reads anything by its values. A write of the status subresource, which node agents use, does not pass here.
 func (p *Plugin) Admit(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	if attributes.GetResource().GroupResource() != apps.Resource(resource) || attributes.GetSubresource() != "" ||
 		!p.Gate.Enabled(features.KruiseDaemon) {
@@ -72,7 +74,9 @@ func (p *Plugin) Admit(ctx context.Context, attributes admission.Attributes, _ a
 	return update(attributes, request, old)
 }
 
-// create checks a new request and fills in its missing fields.
+// create checks a new request and fills in its missing fields. It answers with the first group of problems that it
+// finds: the spec, then the Pod, then the node, then the containers. A later group depends on the earlier ones.
+// Errors that are no refusals are internal errors of a read, and the client can retry.
 func (p *Plugin) create(ctx context.Context, attributes admission.Attributes, request *apps.ContainerRecreateRequest) error {
 	path := field.NewPath("spec")
 	errs := validation.ValidateContainerRecreateRequestSpec(&request.Spec, path)
@@ -97,11 +101,14 @@ func (p *Plugin) create(ctx context.Context, attributes admission.Attributes, re
 	if problem != nil {
 		return refusal(request, field.ErrorList{problem})
 	}
+	// A request with a controller comes from a Kruise controller, for example for an update in place. Only users get
+	// the warning.
 	byUser := metav1.GetControllerOfNoCopy(request) == nil
 	if byUser && pod.Spec.RestartPolicy == corev1.RestartPolicyNever && request.Spec.ActiveDeadlineSeconds == nil {
 		warning.AddWarning(ctx, "", "spec.podName: the Pod's restartPolicy is Never, so its containers are stopped and do not start again")
 	}
 	label(request, pod, node)
+	// Without a value of its own, the request stops containers with the grace period of the Pod, as the kubelet does.
 	if request.Spec.Strategy.TerminationGracePeriodSeconds == nil {
 		request.Spec.Strategy.TerminationGracePeriodSeconds = pod.Spec.TerminationGracePeriodSeconds
 	}
@@ -111,8 +118,10 @@ func (p *Plugin) create(ctx context.Context, attributes admission.Attributes, re
 	return nil
 }
 
-// update refuses changes of immutable fields. A write to the main resource cannot change the status, except that
-// v1alpha1 stores part of the status in annotations.
+// update refuses changes of immutable fields. A write to the main resource cannot change the status, so the stored
+// status is put in its place before the comparison. The exception is v1alpha1, which stores part of the status in
+// annotations: a write of that version can change the status, and the comparison must see it. The refusal is 403, see
+// the package comment.
 func update(attributes admission.Attributes, request, old *apps.ContainerRecreateRequest) error {
 	changed := *request
 	if attributes.GetKind().Version != v1alpha1.SchemeGroupVersion.Version {
@@ -124,7 +133,8 @@ func update(attributes admission.Attributes, request, old *apps.ContainerRecreat
 	return nil
 }
 
-// refusal returns a 400 error with all problems.
+// refusal returns an error with all problems. It has the form of a 422 error, with one cause for each problem, but
+// code 400, see the package comment.
 func refusal(request *apps.ContainerRecreateRequest, errs field.ErrorList) error {
 	refused := apierrors.NewInvalid(apps.Kind("ContainerRecreateRequest"), request.Name, errs)
 	refused.ErrStatus.Code, refused.ErrStatus.Reason = http.StatusBadRequest, metav1.StatusReasonBadRequest

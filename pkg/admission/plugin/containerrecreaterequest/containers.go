@@ -22,7 +22,10 @@ func serverOwned(containers []apps.ContainerRecreateRequestContainer, path *fiel
 	return errs
 }
 
-// fillContainers copies from the Pod what the agent needs to stop each container, and records the current instance of each.
+// fillContainers copies from the Pod what the agent needs to stop each container, and records the current instance of
+// each. The agent stops an instance only if it is the recorded one, so a container that has restarted by itself in
+// the meantime is not stopped a second time. On errors, some containers may be filled already; the caller then
+// refuses the whole request.
 func fillContainers(containers []apps.ContainerRecreateRequestContainer, pod *corev1.Pod, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range containers {
@@ -37,9 +40,11 @@ func fillContainers(containers []apps.ContainerRecreateRequestContainer, pod *co
 			errs = append(errs, problem)
 			continue
 		}
+		// Values of the first round are dropped, so a reinvocation records the present state of the Pod.
 		container.PreStop, container.Ports = nil, nil
 		if spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
 			container.PreStop = spec.Lifecycle.PreStop.DeepCopy()
+			// An HTTP hook can name its port, so the agent needs the ports of the container to resolve the name.
 			if container.PreStop.HTTPGet != nil {
 				container.Ports = append([]corev1.ContainerPort(nil), spec.Ports...)
 			}
@@ -51,6 +56,8 @@ func fillContainers(containers []apps.ContainerRecreateRequestContainer, pod *co
 	return errs
 }
 
+// containerOf returns the container of the Pod's spec, or nil. It finds init containers too, so that the error for
+// one of them comes from statusOf and says why it is refused.
 func containerOf(pod *corev1.Pod, name string) *corev1.Container {
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
@@ -62,7 +69,8 @@ func containerOf(pod *corev1.Pod, name string) *corev1.Container {
 	return nil
 }
 
-// statusOf returns the status of a container. It ignores init containers, because they cannot be restarted.
+// statusOf returns the status of a container, or the problem that prevents its restart. It ignores init containers,
+// because they cannot be restarted. A container without an ID has no instance that an agent could stop.
 func statusOf(pod *corev1.Pod, name string, at *field.Path) (*corev1.ContainerStatus, *field.Error) {
 	for i := range pod.Status.ContainerStatuses {
 		status := &pod.Status.ContainerStatuses[i]

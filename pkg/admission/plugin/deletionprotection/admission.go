@@ -28,7 +28,7 @@ func Register(plugins *admission.Plugins, inTerminatingNamespaces func() bool) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(inTerminatingNamespaces()), nil })
 }
 
-// New returns the plugin.
+// New returns the plugin. It handles creations and updates too, but only to warn about label values without effect.
 func New(inTerminatingNamespaces bool) *Plugin {
 	RegisterMetrics()
 	return &Plugin{
@@ -44,6 +44,8 @@ type Plugin struct {
 	initializer.MetadataClient
 	initializer.Features
 	initializer.ProtectionLog
+	// inTerminatingNamespaces keeps the protection of objects whose namespace is being deleted. It is set once by
+	// New.
 	inTerminatingNamespaces bool
 }
 
@@ -53,7 +55,8 @@ var (
 	_ initializer.WantsReviewClients    = &Plugin{}
 )
 
-// SetReviewClients implements initializer.WantsReviewClients.
+// SetReviewClients implements initializer.WantsReviewClients. All reads of the plugin use these clients, because
+// kube-apiserver waits for the answer before it deletes a namespace.
 func (p *Plugin) SetReviewClients(host kubernetes.Interface, metadata metadata.Interface) {
 	p.Host, p.Metadata = host, metadata
 }
@@ -63,8 +66,10 @@ func (p *Plugin) ValidateInitialization() error {
 	return initializer.Initialized(PluginName, &p.HostClient, &p.MetadataClient, &p.Features, &p.ProtectionLog)
 }
 
-// Validate implements admission.ValidationInterface.
+// Validate implements admission.ValidationInterface. A refusal is 403. It is called for the stored object inside the
+// transaction that deletes it, so for kinds of this server it sees the label as it is at that moment.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
+	// Subresources delete nothing, and other resources have no protection.
 	kind, known := protected(attributes.GetResource().GroupResource())
 	if !known || attributes.GetSubresource() != "" || !p.Gate.Enabled(features.ResourcesDeletionProtection) {
 		return nil
@@ -76,9 +81,12 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return nil
 }
 
-// validateDelete checks the stored object. It ignores the delete options.
+// validateDelete checks the stored object. It ignores the delete options: an orphaning deletion of a protected
+// workload is refused too. A dry run is refused as well, but not recorded.
 func (p *Plugin) validateDelete(ctx context.Context, attributes admission.Attributes, kind kind) error {
 	object := attributes.GetOldObject()
+	// An object that terminates already was admitted once. Later deletions of it, for example by the garbage
+	// collector, must succeed.
 	accessor, err := meta.Accessor(object)
 	if err != nil || accessor.GetDeletionTimestamp() != nil {
 		return nil //nolint:nilerr // a host that does not say what is deleted has no label to show
@@ -93,6 +101,7 @@ func (p *Plugin) validateDelete(ctx context.Context, attributes admission.Attrib
 	default:
 		return nil
 	}
+	// This is asked last, because it costs a request, and only objects that would be refused need it.
 	if leaves, err := p.leavesWithNamespace(ctx, kind, accessor.GetNamespace()); leaves || err != nil {
 		return err
 	}
@@ -104,7 +113,8 @@ func (p *Plugin) validateDelete(ctx context.Context, attributes admission.Attrib
 }
 
 // leavesWithNamespace returns true if the object is deleted together with its namespace. The namespace has passed its
-// own protection, so a refusal would only block its deletion forever.
+// own protection, so a refusal would only block its deletion forever. With inTerminatingNamespaces, and for a kind
+// without a namespace, it returns false without a read.
 func (p *Plugin) leavesWithNamespace(ctx context.Context, kind kind, name string) (bool, error) {
 	if p.inTerminatingNamespaces || kind.clusterScoped {
 		return false, nil
@@ -119,7 +129,8 @@ func (p *Plugin) leavesWithNamespace(ctx context.Context, kind kind, name string
 	return namespace.DeletionTimestamp != nil, nil
 }
 
-// warn sends a warning to a user who sets a label value that protects nothing.
+// warn sends a warning to a user who sets a label value that protects nothing. The write itself is allowed.
+// An unchanged value causes no warning, so controllers that write the object often do not repeat it.
 func warn(ctx context.Context, attributes admission.Attributes) {
 	value, labelled := labelsOf(attributes.GetObject())[pub.DeletionProtectionKey]
 	if !labelled || value == pub.DeletionProtectionAlways || value == pub.DeletionProtectionCascading {
@@ -132,6 +143,7 @@ func warn(ctx context.Context, attributes admission.Attributes) {
 		pub.DeletionProtectionKey, value, pub.DeletionProtectionAlways, pub.DeletionProtectionCascading))
 }
 
+// labelsOf returns the labels of an object. It returns nil for no object, such as the old object of a creation.
 func labelsOf(object runtime.Object) map[string]string {
 	accessor, err := meta.Accessor(object)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"kruise.io/kruise/pkg/features"
 )
 
-// definition holds the fields of a CustomResourceDefinition that this package reads.
+// definition holds the fields of a CustomResourceDefinition that this package reads. They are read through JSON,
+// because client-go has no type for a CustomResourceDefinition and a review delivers an unstructured object.
 type definition struct {
 	Spec struct {
 		Group string `json:"group"`
@@ -30,7 +31,9 @@ type definition struct {
 	} `json:"status"`
 }
 
-// customResources looks for custom resources of the defined kind in all namespaces.
+// customResources looks for custom resources of the defined kind in all namespaces. Its result follows the rule of
+// kind.contents: everything that prevents the count, such as a disabled feature gate or a missing permission, is a
+// reason to refuse. Terminating custom resources do not count.
 func customResources(ctx context.Context, p *Plugin, object runtime.Object) string {
 	if !p.Gate.Enabled(features.DeletionProtectionForCRDCascadingGate) {
 		return fmt.Sprintf(", feature-gate %s is not enabled", features.DeletionProtectionForCRDCascadingGate)
@@ -39,6 +42,7 @@ func customResources(ctx context.Context, p *Plugin, object runtime.Object) stri
 	if err != nil {
 		return fmt.Sprintf(", failed to list CRs: %v", err)
 	}
+	// Without an established definition, no custom resource was ever created.
 	if !served {
 		return ""
 	}
@@ -50,6 +54,7 @@ func customResources(ctx context.Context, p *Plugin, object runtime.Object) stri
 		return list.Items, list.Continue, nil
 	}, func(custom *metav1.PartialObjectMetadata) bool { return custom.DeletionTimestamp == nil })
 	switch {
+	// The message names the remedy, because the role is empty by default (see readerLabel).
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf(", failed to list CRs: grant the verb list on %s to the apiserver of Kruise by a ClusterRole with the label "+
 			"%s: %v",
@@ -81,6 +86,8 @@ func resourceOf(object runtime.Object) (resource schema.GroupVersionResource, se
 	}
 	resource.Group, resource.Resource = custom.Spec.Group, custom.Spec.Names.Plural
 	for _, version := range custom.Spec.Versions {
+		// The loop keeps the first served version, until it finds the stored one. Each version lists the same
+		// objects, but the stored one needs no conversion, and so no conversion webhook that could fail.
 		if version.Served && (version.Storage || resource.Version == "") {
 			resource.Version = version.Name
 		}
@@ -91,6 +98,7 @@ func resourceOf(object runtime.Object) (resource schema.GroupVersionResource, se
 	return resource, true, nil
 }
 
+// established returns true if kube-apiserver has accepted the names of the definition and serves it.
 func established(conditions []metav1.Condition) bool {
 	for _, condition := range conditions {
 		if condition.Type == "Established" {

@@ -35,6 +35,7 @@ var refused = metrics.NewCounter(&metrics.CounterOpts{
 	StabilityLevel: metrics.ALPHA,
 })
 
+// registerMetrics is called by New, so a server without the plugin does not show the metric.
 var registerMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(refused) })
 
 // Register adds the plugin to the list.
@@ -42,13 +43,15 @@ func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// New returns the plugin.
+// New returns the plugin. It handles deletions, about which kube-apiserver asks by review, and updates, which remove
+// finalizers from Kruise objects of this server.
 func New() *Plugin {
 	registerMetrics()
 	return &Plugin{Handler: admission.NewHandler(admission.Delete, admission.Update)}
 }
 
-// Plugin is the admission plugin.
+// Plugin is the admission plugin. Its reader asks the store of this server: a list or get through kube-apiserver is
+// what misleads the garbage collector in the first place.
 type Plugin struct {
 	*admission.Handler
 	initializer.KruiseOwners
@@ -68,6 +71,7 @@ func (p *Plugin) ValidateInitialization() error {
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	switch {
 	case attributes.GetSubresource() != "":
+		// A subresource deletes nothing, and finalizers are removed by a write of the main resource.
 		return nil
 	case attributes.GetOperation() == admission.Update:
 		return p.validateOrphaned(ctx, attributes)
@@ -82,6 +86,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 // releases the dependents that it has seen, then removes the finalizer, and deletes every dependent that it sees later. After an outage
 // of this server, its watches can start again many seconds late. It retries after a conflict.
 func (p *Plugin) validateOrphaned(ctx context.Context, attributes admission.Attributes) error {
+	// The finalizers of other objects are left to the server that stores them.
 	if !p.Owners.Has(attributes.GetKind().Group) {
 		return nil
 	}
@@ -93,11 +98,15 @@ func (p *Plugin) validateOrphaned(ctx context.Context, attributes admission.Attr
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
+	// Only the removal of the finalizer from a terminating object is of interest. That is the last step of an
+	// orphaning deletion.
 	if object.GetDeletionTimestamp() == nil || !slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents) ||
 		slices.Contains(updated.GetFinalizers(), metav1.FinalizerOrphanDependents) {
 		return nil
 	}
 	kept, err := p.Owners.Dependents(ctx, object.GetNamespace(), object.GetUID())
+	// An error also keeps the finalizer. The garbage collector retries, and a dependent that is deleted cannot be
+	// brought back.
 	switch {
 	case err != nil:
 		return apierrors.NewInternalError(fmt.Errorf("find the dependents of %s: %w", object.GetName(), err))
@@ -111,7 +120,10 @@ func (p *Plugin) validateOrphaned(ctx context.Context, attributes admission.Attr
 			"the garbage collector has released them, or remove this object from their metadata.ownerReferences", len(kept), kept[0]))
 }
 
-// validateDeletion refuses a deletion by the garbage collector while a Kruise owner exists.
+// validateDeletion refuses a deletion by the garbage collector while a Kruise owner exists. One existing owner is
+// enough: the garbage collector of Kubernetes also keeps an object as long as any of its owners exists. Owners of
+// other groups are left to the garbage collector itself. An owner that cannot be read is an internal error, and the
+// failure policy of the webhook refuses.
 func (p *Plugin) validateDeletion(ctx context.Context, attributes admission.Attributes) error {
 	object, err := meta.Accessor(attributes.GetOldObject())
 	if err != nil {
@@ -127,6 +139,8 @@ func (p *Plugin) validateDeletion(ctx context.Context, attributes admission.Attr
 		if !exists {
 			continue
 		}
+		// The refusal is counted for dry runs too; the garbage collector never sends one. The message in the log
+		// tells the administrator what is wrong.
 		refused.Inc()
 		klog.FromContext(ctx).Info("Refused a deletion by the garbage collector, because the owner exists: check the APIServices of Kruise",
 			"resource", attributes.GetResource().Resource, "object", klog.KRef(object.GetNamespace(), object.GetName()),
@@ -137,8 +151,9 @@ func (p *Plugin) validateDeletion(ctx context.Context, attributes admission.Attr
 	return nil
 }
 
-// byCollector reports whether the garbage collector asks. It deletes an object that it has seen, and says what happens to the
-// dependents. Of the other controllers with the same user, none does both.
+// byCollector reports whether the garbage collector asks. It deletes an object that it has seen, so it sends the UID
+// as a precondition, and it says what happens to the dependents. Of the other controllers with the same user, none
+// does both. Deletions by users and by other controllers are never refused.
 func byCollector(attributes admission.Attributes) bool {
 	switch attributes.GetUserInfo().GetName() {
 	case collector:
@@ -151,7 +166,8 @@ func byCollector(attributes admission.Attributes) bool {
 	}
 }
 
-// exists reports whether the owner is a Kruise object that exists and keeps its dependents.
+// exists reports whether the owner is a Kruise object that exists and keeps its dependents. An object of the same
+// name with another UID is not the owner. A terminating owner still counts, unless it waits for its dependents.
 func (p *Plugin) exists(ctx context.Context, namespace string, reference *metav1.OwnerReference) (bool, error) {
 	version, err := schema.ParseGroupVersion(reference.APIVersion)
 	if err != nil || !p.Owners.Has(version.Group) {

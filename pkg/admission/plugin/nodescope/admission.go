@@ -21,6 +21,7 @@ func Register(plugins *admission.Plugins, account func() string) {
 // Plugin checks the writes of node agents.
 type Plugin struct {
 	*admission.Handler
+	// account is the user name of the node agents' service account. If it is empty, the plugin checks nothing.
 	account string
 }
 
@@ -32,19 +33,25 @@ func New(account string) *Plugin {
 	return &Plugin{Handler: all, account: account}
 }
 
-// Validate refuses a write of a node agent that does not concern its own node.
+// Validate refuses a write of a node agent that does not concern its own node. All agents share one service account,
+// so their tokens differ only in the node to which Kubernetes binds them. Other users pass.
 func (p *Plugin) Validate(_ context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	caller := attributes.GetUserInfo()
 	if p.account == "" || caller.GetName() != p.account {
 		return nil
 	}
 	node := NodeOf(caller)
+	// A token without a node could write for any node, so it is refused.
 	if node == "" {
 		return admission.NewForbidden(attributes, errors.New(NoNode))
 	}
+	// The authorizer refuses the other writes already. This check keeps the limit if a role of the cluster grants
+	// more.
 	if attributes.GetOperation() != admission.Update || attributes.GetSubresource() != "status" {
 		return admission.NewForbidden(attributes, errors.New("a node agent can update only the status subresource"))
 	}
+	// The node comes from the stored object and not from the new one: an agent could set the label in its own
+	// request.
 	owner, err := nodeOfObject(attributes)
 	if err != nil {
 		return admission.NewForbidden(attributes, err)
@@ -56,7 +63,8 @@ func (p *Plugin) Validate(_ context.Context, attributes admission.Attributes, _ 
 	return nil
 }
 
-// nodeOfObject returns the node whose agent writes the status of the stored object.
+// nodeOfObject returns the node whose agent writes the status of the stored object. NodeImages and NodePodProbes have
+// the name of their node.
 func nodeOfObject(attributes admission.Attributes) (string, error) {
 	switch attributes.GetResource().Resource {
 	case "nodeimages", "nodepodprobes":

@@ -27,6 +27,8 @@ func Register(plugins *admission.Plugins) {
 // Plugin checks changes of owner references.
 type Plugin struct {
 	*admission.Handler
+	// authorizer and mapper are set once by initializers and only read afterwards. The mapper knows the kinds of the
+	// host cluster too, because owners can be of any kind.
 	authorizer authorizer.Authorizer
 	mapper     meta.RESTMapper
 }
@@ -74,6 +76,8 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return nil
 }
 
+// mayDelete returns nil if the user may delete the object. The reason: with a new owner, the garbage collector
+// deletes the object together with that owner, so the change is a way to delete it.
 func (p *Plugin) mayDelete(ctx context.Context, attributes admission.Attributes) error {
 	resource := attributes.GetResource()
 	decision, reason, err := p.authorizer.Authorize(ctx, authorizer.AttributesRecord{
@@ -88,7 +92,9 @@ func (p *Plugin) mayDelete(ctx context.Context, attributes admission.Attributes)
 		"get permission to delete it, or do not change metadata.ownerReferences", reason, err)
 }
 
-// mayFinalize checks the permission for every resource that the owner's kind maps to.
+// mayFinalize checks the permission for every resource that the owner's kind maps to. The reason: blockOwnerDeletion
+// delays the deletion of the owner, as a finalizer does. An owner of an unknown kind is refused, because nobody can
+// say which permission it needs.
 func (p *Plugin) mayFinalize(ctx context.Context, attributes admission.Attributes, owner *metav1.OwnerReference) error {
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	mappings, err := p.mapper.RESTMappings(kind.GroupKind(), kind.Version)
@@ -114,6 +120,7 @@ func (p *Plugin) mayFinalize(ctx context.Context, attributes admission.Attribute
 	return nil
 }
 
+// forbidden returns a 403 error. The reason of the authorizer and its error follow the message, if there are any.
 func forbidden(attributes admission.Attributes, message, reason string, err error) error {
 	if reason != "" {
 		message += ": " + reason
@@ -124,6 +131,7 @@ func forbidden(attributes admission.Attributes, message, reason string, err erro
 	return admission.NewForbidden(attributes, errors.New(message))
 }
 
+// owners returns the owner references of an object, or nil if there is no object.
 func owners(obj runtime.Object) []metav1.OwnerReference {
 	accessor, err := meta.Accessor(obj) // A creation has no old object.
 	if err != nil {
@@ -132,7 +140,8 @@ func owners(obj runtime.Object) []metav1.OwnerReference {
 	return accessor.GetOwnerReferences()
 }
 
-// newlyBlocked returns the owners whose deletion the change newly blocks.
+// newlyBlocked returns the owners whose deletion the change newly blocks. Owners are compared by UID, so a reference
+// that already blocked, and stays, needs no permission again.
 func newlyBlocked(now, before []metav1.OwnerReference) (result []metav1.OwnerReference) {
 	blocked := map[string]bool{}
 	for i := range before {
@@ -146,6 +155,7 @@ func newlyBlocked(now, before []metav1.OwnerReference) (result []metav1.OwnerRef
 	return result
 }
 
+// blocks returns true if the reference blocks a foreground deletion of its owner. A missing field means false.
 func blocks(owner *metav1.OwnerReference) bool {
 	return owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion
 }

@@ -21,7 +21,8 @@ import (
 // PluginName is the plugin's name in flags.
 const PluginName = "CloneSetPodsToDelete"
 
-// mostNames limits how many Pods one CloneSet may name at once.
+// mostNames limits how many Pods one CloneSet may name at once. The names are part of the stored object, and the
+// controller reads them in every pass.
 const mostNames = 1000
 
 var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -31,12 +32,14 @@ func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// New returns the plugin. It reads Pods live, because a cache may be stale.
+// New returns the plugin. It reads Pods live, because a cache may be stale: a Pod that was created a moment ago may
+// be named.
 func New() *Plugin {
 	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
 }
 
-// Plugin is the admission plugin.
+// Plugin is the admission plugin. It reads only the metadata of Pods: the labels, the owner and the deletion
+// timestamp decide.
 type Plugin struct {
 	*admission.Handler
 	initializer.MetadataClient
@@ -52,7 +55,9 @@ func (p *Plugin) ValidateInitialization() error {
 	return initializer.Initialized(PluginName, &p.MetadataClient)
 }
 
-// Validate implements admission.ValidationInterface.
+// Validate implements admission.ValidationInterface. It checks only names that the update adds. A stored name stays
+// valid after its Pod is deleted, else no update of the CloneSet could succeed until the controller has removed the
+// name.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	cloneSet, ok := attributes.GetObject().(*apps.CloneSet)
 	if !ok || attributes.GetSubresource() != "" {
@@ -76,10 +81,12 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return apierrors.NewInvalid(apps.Kind("CloneSet"), cloneSet.Name, errs)
 }
 
-// check returns the problems of the added names. It reads Pods at most once, however many names there are.
+// check returns the problems of the added names. It reads Pods at most once, however many names there are. The format
+// is checked before, because a name is part of a field selector.
 func (p *Plugin) check(ctx context.Context, cloneSet *apps.CloneSet, added sets.Set[string], create bool) (field.ErrorList, error) {
 	at, names := field.NewPath("spec", "scaleStrategy", "podsToDelete"), cloneSet.Spec.ScaleStrategy.PodsToDelete
 	switch {
+	// The controller creates the Pods with generated names after this request, so any name would be a mistake.
 	case create:
 		return field.ErrorList{field.Forbidden(at, "a new CloneSet owns no Pods; name them after its creation")}, nil
 	case len(names) > mostNames:
@@ -99,9 +106,11 @@ func (p *Plugin) check(ctx context.Context, cloneSet *apps.CloneSet, added sets.
 	if err != nil {
 		return nil, err
 	}
+	// The index in the message is that of the list that the user wrote.
 	for i, name := range names {
 		pod := own[name]
 		switch {
+		// Names that the stored object has already are not checked again.
 		case !added.Has(name):
 		case pod == nil:
 			errs = append(errs, field.Invalid(at.Index(i), name,
@@ -122,6 +131,8 @@ func (p *Plugin) own(
 	if err != nil {
 		return nil, fmt.Errorf("parse spec.selector: %w", err)
 	}
+	// One name is the usual case. The field selector lets the server return one Pod instead of all Pods of the
+	// CloneSet.
 	options := metav1.ListOptions{LabelSelector: selector.String()}
 	if names.Len() == 1 {
 		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, names.UnsortedList()[0]).String()

@@ -27,7 +27,8 @@ import (
 const (
 	// PluginName is the plugin's name in flags.
 	PluginName = "PodUnavailableBudget"
-	// rememberedGrants is how many of the last grants are remembered by the UIDs of their Pods.
+	// rememberedGrants is how many of the last grants are remembered by the UIDs of their Pods. A forgotten one costs
+	// little: the next question about the same Pod may need a second grant.
 	rememberedGrants = 10000
 )
 
@@ -39,6 +40,7 @@ func Register(plugins *admission.Plugins) {
 // Plugin is the admission plugin.
 type Plugin struct {
 	*admission.Handler
+	// clock gives the times of grants. gate says which operations are checked.
 	clock clock.PassiveClock
 	gate  featuregate.FeatureGate
 	// host reads Pods. shared is the client of all plugins and sends events.
@@ -52,7 +54,8 @@ type Plugin struct {
 	// changes during the request.
 	granted *lru.LRUExpireCache
 	// store returns nil if the store is open, else the reason why it is closed.
-	store   func() error
+	store func() error
+	// log and events record refusals. drained closes when the server has answered its last request.
 	log     *protectionlog.Log
 	events  record.EventRecorder
 	drained <-chan struct{}
@@ -67,7 +70,9 @@ func New(clock clock.PassiveClock) *Plugin {
 	}
 }
 
-// Validate refuses a disruption that a budget does not allow.
+// Validate refuses a disruption that a budget does not allow. The order of its steps matters: what is exempt needs no
+// store and no cache, so it is admitted even while both are not available. A disruption that may need a budget is
+// answered with an error then.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	if attributes.GetResource().Group != "" || attributes.GetResource().Resource != "pods" {
 		return nil
@@ -76,9 +81,11 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	if err != nil || request == nil || disruption.Exempt(request) {
 		return err
 	}
+	// The store is checked before the cache, because a closed store never fills the cache.
 	if err := p.store(); err != nil {
 		return err
 	}
+	// WaitForReady waits for the cache of budgets. Without it, a namespace with a budget could look like one without.
 	if !p.WaitForReady() {
 		return apierrors.NewServiceUnavailable("PodUnavailableBudgets are not loaded yet; try again in a few seconds")
 	}
@@ -89,7 +96,9 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return p.spend(ctx, attributes, request, budget)
 }
 
-// spend reserves the disruption in the stored budget. A budget that was deleted in the meantime limits nothing.
+// spend reserves the disruption in the stored budget. A budget that was deleted in the meantime limits nothing. The
+// decision and the grant are one transaction on the stored budget, so the cache only needs to find the budget, and
+// its status may be stale.
 func (p *Plugin) spend(
 	ctx context.Context, attributes admission.Attributes, request *disruption.Request, budget *v1beta1.PodUnavailableBudget,
 ) error {
@@ -98,6 +107,8 @@ func (p *Plugin) spend(
 	}
 	var decided disruption.Request
 	err := p.budgets.UpdateStatus(ctx, budget.Namespace, budget.Name, func(stored *v1beta1.PodUnavailableBudget) error {
+		// Another budget has taken the name since the cache was read. It has not been counted, so the client is asked
+		// to try again.
 		if stored.UID != budget.UID {
 			return &disruption.Refusal{Reason: disruption.NotObserved, Namespace: stored.Namespace, Name: stored.Name}
 		}
@@ -109,6 +120,7 @@ func (p *Plugin) spend(
 	case err == nil && !decided.Granted.IsZero():
 		p.granted.Add(request.Pod.UID, decided.Granted, disruption.DeletionExpiry)
 		return nil
+	// Nothing was granted: a dry run, or a disruption that needs no grant. Or the budget does not exist any more.
 	case err == nil || apierrors.IsNotFound(err):
 		return nil
 	case errors.As(err, &refusal):

@@ -16,10 +16,12 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
+// reasonRefused is the reason of events. Users' tools filter by it.
 const reasonRefused = "PubPreventPodDeletion"
 
-// answer returns the error for the client. It is 429 for an eviction or for a budget that the controller has not
-// observed yet, else 403.
+// answer returns the error for the client. It is 429 for an eviction, as the eviction API of Kubernetes answers for a
+// PodDisruptionBudget: kubectl drain and other clients retry it. It is also 429 for a budget that the controller has
+// not observed yet, because a retry soon succeeds. Otherwise it is 403. The cause names the budget.
 func answer(attributes admission.Attributes, request *disruption.Request, refusal *disruption.Refusal) error {
 	var status *apierrors.StatusError
 	if request.Operation == v1beta1.PubEvictOperation || refusal.Reason == disruption.NotObserved {
@@ -33,8 +35,8 @@ func answer(attributes admission.Attributes, request *disruption.Request, refusa
 	return status
 }
 
-// trace records a refusal in the metric, in the protection log and in events. It skips dry runs and budgets that the
-// controller has not observed yet.
+// trace records a refusal in the metric, in the protection log and in events of both the Pod and the budget. It skips
+// dry runs, and budgets that the controller has not observed yet, because the client only has to wait for a moment.
 func (p *Plugin) trace(
 	ctx context.Context, attributes admission.Attributes, request *disruption.Request, budget *v1beta1.PodUnavailableBudget,
 	refusal *disruption.Refusal,
@@ -55,7 +57,8 @@ func (p *Plugin) trace(
 		request.Operation, pod.Name, user, refusal.Error())
 }
 
-// workloadLabel returns the metric label that names the controller of the Pod. Dashboards use this form.
+// workloadLabel returns the metric label that names the controller of the Pod, or the Pod itself if it has none.
+// Dashboards use this form.
 func workloadLabel(pod *corev1.Pod) string {
 	if workload, ref := disruption.ControllerOf(pod); ref != nil {
 		return strings.Join([]string{workload.Kind, pod.Namespace, workload.Name}, "_")

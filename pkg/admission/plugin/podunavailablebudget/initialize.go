@@ -66,7 +66,9 @@ func (p *Plugin) SetExternalKubeInformerFactory(factory informers.SharedInformer
 // SetDrainedNotification sets the channel that closes when the server has answered its last request.
 func (p *Plugin) SetDrainedNotification(drained <-chan struct{}) { p.drained = drained }
 
-// sendEvents creates the event recorder. It sends events until the server has answered its last request.
+// sendEvents creates the event recorder. It sends events until the server has answered its last request, so refusals
+// of the last requests still get their events. Its scheme has both groups of types, because events refer to Pods and
+// to budgets by their kinds.
 func (p *Plugin) sendEvents() {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientscheme.AddToScheme(scheme))
@@ -106,7 +108,8 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 	p.SetReadyFunc(informer.HasSynced)
 }
 
-// ValidateInitialization returns an error if a dependency is missing. It is called once, after all initializers.
+// ValidateInitialization returns an error if a dependency is missing. It is called once, after all initializers, so
+// it also starts the goroutine that sends events.
 func (p *Plugin) ValidateInitialization() error {
 	if p.host == nil || p.namespaces == nil || p.gate == nil || p.known == nil || p.budgets == nil || p.store == nil || p.log == nil ||
 		p.drained == nil || !p.owners.Complete() {

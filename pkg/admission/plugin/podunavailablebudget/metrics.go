@@ -8,6 +8,7 @@ import (
 	"kruise.io/kruise/pkg/workload/refusals"
 )
 
+// refused counts refusals by workload and user. Dry runs do not count, see trace.
 var refused = refusals.NewCounter(
 	"pod_unavailable_budget", "Disruptions of Pods that a PodUnavailableBudget refused.", "kind_namespace_name")
 

@@ -9,8 +9,10 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// workloadsOf returns the controller of the Pod and the controller of that one. orphaned is true if the controller of
-// the Pod is deleted or terminating; then garbage collection deletes the Pod.
+// workloadsOf returns the controller of the Pod and the controller of that one, for example a ReplicaSet and its
+// Deployment. A budget can target either. orphaned is true if the controller of the Pod is deleted, replaced or
+// terminating; then garbage collection deletes the Pod. An owner that exists but cannot be read is used as it is in
+// the reference, without a controller of its own.
 func (p *Plugin) workloadsOf(ctx context.Context, pod *corev1.Pod) (workloads []disruption.Workload, orphaned bool, err error) {
 	first, ref := disruption.ControllerOf(pod)
 	if ref == nil {

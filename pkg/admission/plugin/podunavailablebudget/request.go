@@ -15,13 +15,15 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// request returns the requested disruption, or nil if the request is not a disruption.
+// request returns the requested disruption, or nil if the request is not a disruption. Each operation has its feature
+// gate; an operation whose gate is off is admitted without a look at budgets.
 func (p *Plugin) request(ctx context.Context, attributes admission.Attributes) (*disruption.Request, error) {
 	subresource := attributes.GetSubresource()
 	switch operation := attributes.GetOperation(); {
 	case operation == admission.Delete && subresource == "" && p.gate.Enabled(features.PodUnavailableBudgetDeleteGate):
 		pod, ok := attributes.GetOldObject().(*corev1.Pod)
 		if !ok {
+			// Without the deleted Pod there is nothing to judge. kube-apiserver always sends it.
 			return nil, nil
 		}
 		return &disruption.Request{Operation: v1beta1.PubDeleteOperation, Pod: pod, DryRun: attributes.IsDryRun()}, nil
@@ -36,7 +38,7 @@ func (p *Plugin) request(ctx context.Context, attributes admission.Attributes) (
 }
 
 // eviction reads the Pod, because an eviction contains only its name. If the Pod does not exist, it returns nil and
-// kube-apiserver reports the error.
+// kube-apiserver reports the error. It looks for budgets of the namespace first, so evictions elsewhere cost no read.
 func (p *Plugin) eviction(ctx context.Context, attributes admission.Attributes) (*disruption.Request, error) {
 	if !p.governs(attributes.GetNamespace()) {
 		return nil, nil
@@ -51,7 +53,9 @@ func (p *Plugin) eviction(ctx context.Context, attributes admission.Attributes) 
 	return &disruption.Request{Operation: v1beta1.PubEvictOperation, Pod: pod, DryRun: dryrun.Requested(attributes)}, nil
 }
 
-// update returns the disruption that an update or resize causes, or nil if it causes none.
+// update returns the disruption that an update or resize causes, or nil if it causes none. The Pod of the request is
+// the one before the update, because it is the one that serves now. With InPlacePodVerticalScaling, Kruise treats a
+// resize that restarts nothing as an operation of its own; without it, a resize counts as an update.
 func (p *Plugin) update(attributes admission.Attributes) *disruption.Request {
 	before, ok := attributes.GetOldObject().(*corev1.Pod)
 	after, okAfter := attributes.GetObject().(*corev1.Pod)

@@ -30,7 +30,8 @@ func New() *Plugin {
 	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
 }
 
-// Plugin is the admission plugin.
+// Plugin is the admission plugin. It creates as a dry run, so this server needs the permission to create Secrets and
+// ConfigMaps.
 type Plugin struct {
 	*admission.Handler
 	initializer.HostClient
@@ -47,7 +48,8 @@ func (p *Plugin) ValidateInitialization() error {
 	return initializer.Initialized(PluginName, &p.HostClient, &p.OwnNamespace)
 }
 
-// Validate implements admission.ValidationInterface.
+// Validate implements admission.ValidationInterface. An update is tried only if the resource itself changed, so a
+// cluster policy that became stricter does not block changes of the targets.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	distribution, ok := attributes.GetObject().(*apps.ResourceDistribution)
 	if !ok || attributes.GetSubresource() != "" {
@@ -60,7 +62,8 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	err := p.try(ctx, distribution.Spec.Resource.Raw)
 	path := field.NewPath("spec", "resource")
 	switch {
-	// A local development cluster may not have the Kruise namespace. Then the copy cannot be tried.
+	// An object of the same name in the Kruise namespace says nothing about other namespaces. A local development
+	// cluster may not have the Kruise namespace. Then the copy cannot be tried.
 	case err == nil, apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
@@ -70,10 +73,13 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 		return apierrors.NewForbidden(apps.Resource("resourcedistributions"), distribution.Name,
 			fmt.Errorf("%s: the cluster rejects this object: %w", path, err))
 	}
+	// Another error says nothing about the resource: the cluster did not answer or is overloaded. The user retries.
 	return apierrors.NewInternalError(fmt.Errorf("failed to dry-run the resource in namespace %s: %w", p.Namespace, err))
 }
 
-// try creates a copy in the Kruise namespace as a dry run.
+// try creates a copy in the Kruise namespace as a dry run, as the type that the resource names. Validation allows
+// Secrets and ConfigMaps only, so everything that is no Secret is a ConfigMap. It returns the error of the cluster
+// unchanged, because the caller distinguishes them.
 func (p *Plugin) try(ctx context.Context, raw []byte) error {
 	options := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	var kind metav1.TypeMeta

@@ -28,7 +28,8 @@ func New() *Plugin {
 	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
 }
 
-// Plugin is the admission plugin.
+// Plugin is the admission plugin. It reads namespaces, revisions and the administrator's list from the host cluster,
+// and SidecarSets from this server.
 type Plugin struct {
 	*admission.Handler
 	initializer.HostClient
@@ -47,13 +48,15 @@ func (p *Plugin) ValidateInitialization() error {
 	return initializer.Initialized(PluginName, &p.HostClient, &p.KruiseClient, &p.Features, &p.OwnNamespace)
 }
 
-// Validate implements admission.ValidationInterface.
+// Validate implements admission.ValidationInterface. It collects the problems of all checks, so the user sees them in
+// one answer. An error of a read is an internal error: a SidecarSet that could not be checked is not written.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	set, ok := attributes.GetObject().(*apps.SidecarSet)
 	if !ok || attributes.GetSubresource() != "" {
 		return nil
 	}
 	old, _ := attributes.GetOldObject().(*apps.SidecarSet)
+	// A terminating SidecarSet may only lose finalizers, and a check could block that.
 	if old != nil && (set.DeletionTimestamp != nil || sameQuestions(set, old)) {
 		return nil
 	}
@@ -73,7 +76,8 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return apierrors.NewInvalid(apps.Kind("SidecarSet"), set.Name, errs)
 }
 
-// sameQuestions returns true if an update changes nothing that this plugin checks.
+// sameQuestions returns true if an update changes nothing that this plugin checks. Most updates only change the
+// status, labels or annotations, and they must succeed even if other objects would conflict today.
 func sameQuestions(set, old *apps.SidecarSet) bool {
 	for _, key := range []string{pub.SidecarSetCanaryKey, pub.SidecarSetBaseKey} {
 		if set.Annotations[key] != old.Annotations[key] {

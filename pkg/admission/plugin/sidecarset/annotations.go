@@ -36,13 +36,17 @@ type allowRule struct {
 }
 
 // checkAnnotations refuses Pod annotations that are not allowed. An annotation that the stored SidecarSet writes with
-// the same value and policy may stay.
+// the same value and policy may stay, even if the administrator has shortened the list since then. Without any rule
+// for this SidecarSet, the feature gate SidecarSetPatchPodMetadataDefaults decides: everything is allowed if it is
+// on, nothing if it is off.
 func (p *Plugin) checkAnnotations(ctx context.Context, set, old *apps.SidecarSet) (field.ErrorList, error) {
 	asked := newAnnotations(set, old)
+	// Most SidecarSets write no annotations, and cost no read.
 	if len(asked) == 0 {
 		return nil, nil
 	}
 	at := field.NewPath("spec", "patchPodMetadata")
+	// The rules are selected by the labels of the new object, which decide from now on.
 	expressions, err := p.allowed(ctx, set.Labels)
 	if err != nil {
 		return nil, err
@@ -58,6 +62,7 @@ func (p *Plugin) checkAnnotations(ctx context.Context, set, old *apps.SidecarSet
 		case len(expressions) == 0:
 			errs = append(errs, field.Forbidden(path,
 				"the annotation is not allowed, because a whitelist for this SidecarSet is not found; add a rule to "+where))
+		// An expression matches if it matches a part of the key. A rule that means the whole key has to anchor it.
 		case !slices.ContainsFunc(expressions, func(e *regexp.Regexp) bool { return e.MatchString(one.key) }):
 			errs = append(errs, field.Forbidden(path, "the annotation is not allowed; to allow it, add an expression that matches it to "+
 				""+where))
@@ -90,6 +95,7 @@ func newAnnotations(set, old *apps.SidecarSet) []entry {
 	}
 	var result []entry
 	for i, patch := range set.Spec.PatchPodMetadata {
+		// The keys are sorted, so the causes of a refusal have a stable order.
 		for _, key := range slices.Sorted(maps.Keys(patch.Annotations)) {
 			if stored[key] != (written{patch.Annotations[key], patch.PatchPolicy}) {
 				result = append(result, entry{i, key})
@@ -99,7 +105,9 @@ func newAnnotations(set, old *apps.SidecarSet) []entry {
 	return result
 }
 
-// allowed returns the expressions of the rules that apply to a SidecarSet with the given labels.
+// allowed returns the expressions of the rules that apply to a SidecarSet with the given labels. A missing ConfigMap
+// or key is an empty list. A list that cannot be read is an error and not an empty list: with an empty list, the
+// feature gate would allow everything.
 func (p *Plugin) allowed(ctx context.Context, values map[string]string) ([]*regexp.Regexp, error) {
 	config, err := p.Host.CoreV1().ConfigMaps(p.Namespace).Get(ctx, configuration, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -108,6 +116,7 @@ func (p *Plugin) allowed(ctx context.Context, values map[string]string) ([]*rege
 	if err != nil {
 		return nil, fmt.Errorf("get ConfigMap %s/%s: %w", p.Namespace, configuration, err)
 	}
+	// The ConfigMap has other settings too, so the key can be missing.
 	text, found := config.Data[allowedKey]
 	if !found {
 		return nil, nil

@@ -27,13 +27,16 @@ func (p *Plugin) checkOthers(ctx context.Context, set, old *apps.SidecarSet) (fi
 	if err != nil {
 		return nil, err
 	}
+	// The base is checked only when the SidecarSet becomes a canary. Later, the base can be deleted without blocking
+	// updates of the canary.
 	if old == nil || set.Annotations[pub.SidecarSetCanaryKey] != old.Annotations[pub.SidecarSetCanaryKey] {
 		errs = append(errs, checkBase(set, others)...)
 	}
 	return errs, nil
 }
 
-// conflicts returns the conflicts that the stored SidecarSet does not have.
+// conflicts returns the conflicts that the stored SidecarSet does not have. The stored one is compared with the same
+// list of others, so a conflict that another SidecarSet caused does not block updates of this one.
 func (p *Plugin) conflicts(ctx context.Context, set, old *apps.SidecarSet, others []*apps.SidecarSet) (field.ErrorList, error) {
 	namespaces := p.namespaceLabels(ctx)
 	errs, err := validation.ValidateSidecarSetConflicts(set, others, namespaces)
@@ -41,6 +44,7 @@ func (p *Plugin) conflicts(ctx context.Context, set, old *apps.SidecarSet, other
 		return nil, err
 	}
 	if old != nil && len(errs) > 0 {
+		// Conflicts are rare, so the stored object is checked only when the new one has some.
 		stored, err := validation.ValidateSidecarSetConflicts(old, others, namespaces)
 		if err != nil {
 			return nil, err
@@ -50,7 +54,8 @@ func (p *Plugin) conflicts(ctx context.Context, set, old *apps.SidecarSet, other
 	return errs, nil
 }
 
-// list reads all SidecarSets live.
+// list reads all SidecarSets live. The one that is written may be among them, in its stored form; the validation
+// skips it by name.
 func (p *Plugin) list(ctx context.Context) ([]*apps.SidecarSet, error) {
 	stored, err := p.Kruise.AppsV1beta1().SidecarSets().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -71,6 +76,9 @@ func internal(stored []v1beta1.SidecarSet) ([]*apps.SidecarSet, error) {
 	return sets, nil
 }
 
+// namespaceLabels returns a function that reads the labels of a namespace live. Validation calls it only if both
+// SidecarSets have to be compared by a namespace selector. A missing namespace is no error: its SidecarSets meet in
+// no Pod.
 func (p *Plugin) namespaceLabels(ctx context.Context) validation.NamespaceLabels {
 	return func(name string) (labels.Set, bool, error) {
 		namespace, err := p.Host.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
@@ -84,7 +92,8 @@ func (p *Plugin) namespaceLabels(ctx context.Context) validation.NamespaceLabels
 	}
 }
 
-// checkBase requires that the base of a canary exists and is not a canary itself.
+// checkBase requires that the base of a canary exists and is not a canary itself. A canary replaces its base in new
+// Pods, and a chain of canaries has no single base to replace. A missing name is an error of validation.
 func checkBase(set *apps.SidecarSet, others []*apps.SidecarSet) field.ErrorList {
 	name := set.Annotations[pub.SidecarSetBaseKey]
 	if set.Annotations[pub.SidecarSetCanaryKey] != "true" || name == "" {

@@ -17,7 +17,9 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// checkRevision requires that the revision for new Pods exists and belongs to this SidecarSet. Otherwise no Pod could be created.
+// checkRevision requires that the revision for new Pods exists and belongs to this SidecarSet. Otherwise no Pod could
+// be created. It checks only a reference that the update changes: a revision that was deleted later does not block
+// other changes. The name comes before the version, as in the injection of Pods.
 func (p *Plugin) checkRevision(ctx context.Context, set, old *apps.SidecarSet) (field.ErrorList, error) {
 	revision := set.Spec.InjectionStrategy.Revision
 	if revision == nil || old != nil && apiequality.Semantic.DeepEqual(revision, old.Spec.InjectionStrategy.Revision) {
@@ -33,6 +35,8 @@ func (p *Plugin) checkRevision(ctx context.Context, set, old *apps.SidecarSet) (
 	return nil, nil
 }
 
+// checkRevisionName requires a ControllerRevision with the name and the label of this SidecarSet. A revision of
+// another SidecarSet gets the same answer as a missing one.
 func (p *Plugin) checkRevisionName(ctx context.Context, set *apps.SidecarSet, name string, at *field.Path) (field.ErrorList, error) {
 	revision, err := p.Host.AppsV1().ControllerRevisions(p.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -47,10 +51,13 @@ func (p *Plugin) checkRevisionName(ctx context.Context, set *apps.SidecarSet, na
 	}
 }
 
+// checkCustomVersion requires at least one revision with the version. The version becomes the value of a label
+// selector, so it must be valid as one before it is sent.
 func (p *Plugin) checkCustomVersion(ctx context.Context, set *apps.SidecarSet, version string, at *field.Path) (field.ErrorList, error) {
 	if problems := validation.IsValidLabelValue(version); len(problems) > 0 {
 		return field.ErrorList{field.Invalid(at, version, "is not a valid label value: "+strings.Join(problems, "; "))}, nil
 	}
+	// One revision is enough for the answer.
 	selector := labels.Set{pub.SidecarSetNameKey: set.Name, pub.SidecarSetCustomVersionKey: version}.String()
 	revisions, err := p.Host.AppsV1().ControllerRevisions(p.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: 1})
 	if err != nil {
@@ -62,6 +69,7 @@ func (p *Plugin) checkCustomVersion(ctx context.Context, set *apps.SidecarSet, v
 	return nil, nil
 }
 
+// noRevision returns the error for a missing revision, with a command that lists the existing ones.
 func (p *Plugin) noRevision(set *apps.SidecarSet, at *field.Path, value string) *field.Error {
 	return field.Invalid(at, value, fmt.Sprintf(
 		"cannot find specific ControllerRevision of this SidecarSet; to list them, run: kubectl get controllerrevisions -n %s -l %s=%s",

@@ -37,11 +37,14 @@ func Register(plugins *admission.Plugins) {
 type Plugin struct {
 	*admission.Handler
 	initializer.Features
+	// clock gives the times at which slots are returned.
 	clock clock.PassiveClock
 	// host reads the Pods of evictions.
 	host kubernetes.Interface
 	// known caches the WorkloadSpreads. spreads stores their slots.
-	known   cache.Indexer
+	known cache.Indexer
+	// synced says whether known is filled. The plugin does not wait for it: without the cache, it reads the Pod of
+	// every eviction.
 	synced  func() bool
 	spreads initializer.Spreads
 }
@@ -64,7 +67,8 @@ func New(clock clock.PassiveClock) *Plugin {
 // SetExternalKubeClientSet sets the client of the host cluster.
 func (p *Plugin) SetExternalKubeClientSet(client kubernetes.Interface) { p.host = client }
 
-// SetReviewClients sets the client that reads Pods, in place of the shared one.
+// SetReviewClients sets the client that reads Pods, in place of the shared one, so that evictions do not wait behind
+// other writes.
 func (p *Plugin) SetReviewClients(host kubernetes.Interface, _ metadata.Interface) { p.host = host }
 
 // SetKruiseInformers sets the cache of WorkloadSpreads.
@@ -84,13 +88,16 @@ func (p *Plugin) ValidateInitialization() error {
 	return nil
 }
 
-// Validate returns the slot of a Pod that is deleted or evicted. Dry runs return nothing.
+// Validate returns the slot of a Pod that is deleted or evicted. Dry runs return nothing. The slot is returned before
+// the Pod is gone, because its replacement can be created at once. If the Pod is not deleted after all, the entry
+// expires, and a recount of the controller removes it. The annotation of the Pod names the WorkloadSpread, so no lookup is needed.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	if attributes.GetResource().GroupResource() != corev1.Resource("pods") || dryrun.Requested(attributes) ||
 		!p.Gate.Enabled(features.WorkloadSpread) {
 		return nil
 	}
 	pod, err := p.podOf(ctx, attributes)
+	// A Pod without a controller is not replaced, and an inactive Pod no longer holds a slot.
 	if err != nil || pod == nil || !podstate.Active(pod) || metav1.GetControllerOfNoCopy(pod) == nil {
 		return err
 	}
@@ -102,6 +109,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 		spread.Release(stored, pod, matched, p.clock.Now())
 		return nil
 	})
+	// Without the WorkloadSpread, there is no slot. Any other error fails the review, and its failure policy decides.
 	if err != nil && !apierrors.IsNotFound(err) {
 		return apierrors.NewInternalError(fmt.Errorf("return the slot in WorkloadSpread %s/%s: %w", pod.Namespace, matched.Name, err))
 	}
@@ -128,7 +136,8 @@ func (p *Plugin) podOf(ctx context.Context, attributes admission.Attributes) (*c
 	}
 }
 
-// concerns reports whether the namespace may have a WorkloadSpread.
+// concerns reports whether the namespace may have a WorkloadSpread. It returns true while that is unknown. An
+// eviction in another namespace costs no read of the Pod.
 func (p *Plugin) concerns(namespace string) bool {
 	if !p.synced() {
 		return true

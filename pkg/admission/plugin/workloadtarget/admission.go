@@ -44,7 +44,8 @@ func (p *Plugin) ValidateInitialization() error {
 	return initializer.Initialized(PluginName, &p.HostClient, &p.KruiseClient, &p.OwnNamespace)
 }
 
-// Validate implements admission.ValidationInterface.
+// Validate implements admission.ValidationInterface. It returns 422 for a wrong target or patch, and an internal
+// error if something cannot be read.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	if attributes.GetSubresource() != "" {
 		return nil
@@ -63,6 +64,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 		if created {
 			errs, err = p.checkTarget(ctx, &workloadSpreads, object.Namespace, object.Name, object.Spec.TargetRef)
 		}
+		// The patches are tried only with a correct target, because the target says which template they change.
 		if err == nil && len(errs) == 0 {
 			old, _ := attributes.GetOldObject().(*apps.WorkloadSpread)
 			errs, err = p.checkPatches(ctx, object, old)

@@ -17,8 +17,11 @@ import (
 	"kruise.io/kruise/pkg/workloadclient"
 )
 
-// checkPatches tries each new patch on the Pod template of the workload. It skips a workload that does not exist yet.
+// checkPatches tries each new patch on the Pod template of the workload. It skips a workload that does not exist yet,
+// because users may create the WorkloadSpread first. A patch that the stored object has, in any subset, is not tried
+// again: the workload may have changed since then. The template is read at most once.
 func (p *Plugin) checkPatches(ctx context.Context, spread, old *apps.WorkloadSpread) (field.ErrorList, error) {
+	// Patches are compared by their text. A patch that moved to another subset counts as known.
 	known := map[string]bool{}
 	if old != nil {
 		for i := range old.Spec.Subsets {
@@ -37,6 +40,7 @@ func (p *Plugin) checkPatches(ctx context.Context, spread, old *apps.WorkloadSpr
 		if patch == nil || known[string(patch.Raw)] || spread.Spec.TargetRef == nil {
 			continue
 		}
+		// read is separate from template, because nil is a valid result of the read.
 		if !read {
 			var err error
 			if template, err = p.template(ctx, spread.Namespace, spread.Spec.TargetRef); err != nil {
@@ -52,7 +56,8 @@ func (p *Plugin) checkPatches(ctx context.Context, spread, old *apps.WorkloadSpr
 }
 
 // tryPatch validates the patched template with the rules of Kubernetes. It reports nothing if the template is already
-// invalid without the patch.
+// invalid without the patch, because the user of the WorkloadSpread cannot correct that here. Pods get their patches
+// by the same strategic merge.
 func tryPatch(template *corev1.PodTemplateSpec, patch []byte, path *field.Path) field.ErrorList {
 	if len(podtemplate.Validate(template, nil, path)) > 0 {
 		return nil
@@ -86,6 +91,8 @@ func (p *Plugin) template(ctx context.Context, namespace string, target *apps.Ta
 		return nil, fmt.Errorf("get %s %s: %w", target.Kind, target.Name, err)
 	}
 	template := kind.Template(workload).DeepCopy()
+	// A StatefulSet adds a volume for each claim template to its Pods. Without these volumes, their mounts would look
+	// invalid.
 	if kind.Claims != nil {
 		template.Spec.Volumes = withClaims(template.Spec.Volumes, kind.Claims(workload))
 	}

@@ -21,15 +21,18 @@ import (
 
 // holder is a kind whose objects each target one workload.
 type holder struct {
+	// kind is the name of the kind in messages.
 	kind string
 	// workloads lists the workload kinds that are supported by default.
 	workloads []schema.GroupKind
 	// allowed is the configuration key of the administrator's list of further kinds.
 	allowed string
-	// others returns the targets of the objects in a namespace, by object name.
+	// others returns the targets of the objects in a namespace, by object name. It lists live.
 	others func(ctx context.Context, client versioned.Interface, namespace string) (map[string]v1beta1.TargetReference, error)
 }
 
+// The supported workloads come from the table in package kinds. A PersistentPodState needs Pods that keep their
+// names, because it records its Pods by name.
 var (
 	workloadSpreads = holder{
 		kind: "WorkloadSpread", allowed: pub.WorkloadSpreadWorkloadsKey, others: targetsOfSpreads,
@@ -41,6 +44,7 @@ var (
 	}
 )
 
+// targetsOfSpreads implements holder.others. A WorkloadSpread may have no target; it then conflicts with nothing.
 func targetsOfSpreads(ctx context.Context, client versioned.Interface, namespace string) (map[string]v1beta1.TargetReference, error) {
 	list, err := client.AppsV1beta1().WorkloadSpreads(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -55,6 +59,7 @@ func targetsOfSpreads(ctx context.Context, client versioned.Interface, namespace
 	return targets, nil
 }
 
+// targetsOfStates implements holder.others.
 func targetsOfStates(ctx context.Context, client versioned.Interface, namespace string) (map[string]v1beta1.TargetReference, error) {
 	list, err := client.AppsV1beta1().PersistentPodStates(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -67,7 +72,8 @@ func targetsOfStates(ctx context.Context, client versioned.Interface, namespace 
 	return targets, nil
 }
 
-// checkTarget checks the target of a new object.
+// checkTarget checks the target of a new object. The kind is checked first, because it costs no read for a supported
+// kind. Versions are not compared: apps/v1 and apps/v1beta1 of one kind name the same workload.
 func (p *Plugin) checkTarget(
 	ctx context.Context, holder *holder, namespace, name string, target *apps.TargetReference,
 ) (field.ErrorList, error) {
@@ -84,6 +90,7 @@ func (p *Plugin) checkTarget(
 	if err != nil {
 		return nil, err
 	}
+	// An object with the own name is the one that is created again, for example by a retry.
 	for other, theirs := range others {
 		if other != name && theirs.Name == target.Name &&
 			schema.FromAPIVersionAndKind(theirs.APIVersion, theirs.Kind).GroupKind() == kind {
@@ -94,7 +101,9 @@ func (p *Plugin) checkTarget(
 	return nil, nil
 }
 
-// checkKind requires a workload kind that is supported or that the administrator allows.
+// checkKind requires a workload kind that is supported or that the administrator allows. It returns the problem for
+// the user, or an error if the list could not be read. A list with a syntax error is a problem for the user, who
+// learns where the list is.
 func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.GroupKind, path *field.Path) (*field.Error, error) {
 	if slices.Contains(holder.workloads, kind) {
 		return nil, nil
@@ -107,11 +116,13 @@ func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.Grou
 		Workloads []struct{ Group, Kind string } `json:"workloads"`
 	}
 	place := fmt.Sprintf("ConfigMap %s/%s, key %s", p.Namespace, pub.ConfigurationName, holder.allowed)
+	// A list that cannot be read is reported only for a kind that is not supported by default.
 	if text != "" {
 		if err := json.Unmarshal([]byte(text), &allowed); err != nil {
 			return field.Invalid(path, kind.String(), fmt.Sprintf("the list of allowed kinds cannot be read (%s): %v", place, err)), nil
 		}
 	}
+	// The message lists what is allowed now, so the user need not look it up.
 	supported := make([]string, 0, len(holder.workloads)+len(allowed.Workloads))
 	for _, workload := range holder.workloads {
 		supported = append(supported, workload.String())
@@ -128,7 +139,8 @@ func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.Grou
 		strings.Join(supported, ", "), place)), nil
 }
 
-// allowedText returns the administrator's list, or an empty string if it does not exist.
+// allowedText returns the administrator's list, or an empty string if it does not exist. It reads live, because a
+// change of the list applies at once.
 func (p *Plugin) allowedText(ctx context.Context, key string) (string, error) {
 	config, err := p.Host.CoreV1().ConfigMaps(p.Namespace).Get(ctx, pub.ConfigurationName, metav1.GetOptions{})
 	switch {

@@ -21,8 +21,8 @@ type Client struct {
 // New makes a client.
 func New(kube *kubefake.Clientset, kruise *fake.Clientset) *Client { return &Client{kube, kruise} }
 
-// IsWatchListSemanticsUnSupported makes informers list before they watch. The trackers of the fake clientsets do not
-// send the existing objects at the start of a watch.
+// IsWatchListSemanticsUnSupported makes informers list before they watch, as ListerWatcher asks the client for it.
+// The trackers of the fake clientsets do not send the existing objects at the start of a watch.
 func (c *Client) IsWatchListSemanticsUnSupported() bool { return true }
 
 // Pods implements cluster.Interface.

@@ -36,6 +36,7 @@ func StartContainerd(t *testing.T, dir string) (stop func()) {
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, containerdConfig, dir), 0o600))
 	log, err := os.OpenFile(filepath.Join(dir, "containerd.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(t, err)
+	// The context of the test ends before its cleanups run, and stop is one of them.
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), "containerd", "--config", config)
 	command.Stdout, command.Stderr = log, log
 	require.NoError(t, command.Start())

@@ -44,6 +44,7 @@ func (s *Server) ListContainers(_ context.Context, r *runtimeapi.ListContainersR
 	return response, nil
 }
 
+// has returns true if the labels contain all of the selector.
 func has(labels, selector map[string]string) bool {
 	for key, value := range selector {
 		if labels[key] != value {
@@ -53,7 +54,8 @@ func has(labels, selector map[string]string) bool {
 	return true
 }
 
-// ContainerStatus returns the status of a container.
+// ContainerStatus returns the status of a container, or NotFound. The container counts as started when it was
+// created.
 func (s *Server) ContainerStatus(_ context.Context, r *runtimeapi.ContainerStatusRequest) (*runtimeapi.ContainerStatusResponse, error) {
 	s.containers.mu.Lock()
 	defer s.containers.mu.Unlock()
@@ -71,6 +73,7 @@ func (s *Server) ContainerStatus(_ context.Context, r *runtimeapi.ContainerStatu
 // ExecSync calls the function that OnExec set.
 func (s *Server) ExecSync(ctx context.Context, r *runtimeapi.ExecSyncRequest) (*runtimeapi.ExecSyncResponse, error) {
 	s.containers.mu.Lock()
+	// The function is called without the lock, because it may block.
 	exec := s.containers.exec
 	s.containers.mu.Unlock()
 	if exec == nil {

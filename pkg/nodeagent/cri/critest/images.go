@@ -61,6 +61,7 @@ func (s *Server) PullImage(ctx context.Context, r *runtimeapi.PullImageRequest) 
 			return nil, err
 		}
 	}
+	// The ID follows from the name, so tests know it.
 	image := &runtimeapi.Image{Id: "sha256:of-" + r.GetImage().GetImage(), RepoTags: []string{r.GetImage().GetImage()}, Size: 1}
 	s.images.mu.Lock()
 	defer s.images.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Server is a runtime that listens on a socket.
+// Server is a runtime that listens on a socket. Calls without a method here answer Unimplemented.
 type Server struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 	runtimeapi.UnimplementedImageServiceServer
@@ -49,7 +49,7 @@ func StartOther(t *testing.T, socket string) {
 	serve(t, socket, grpc.NewServer())
 }
 
-// Dead creates a socket file that no process listens on.
+// Dead creates a socket file that no process listens on, as a runtime that was killed leaves it.
 func Dead(t *testing.T, socket string) {
 	t.Helper()
 	listener := listen(t, socket)
@@ -78,6 +78,7 @@ func (s *Server) Version(ctx context.Context, _ *runtimeapi.VersionRequest) (*ru
 
 // StopContainer succeeds at once.
 func (s *Server) StopContainer(ctx context.Context, _ *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+	// gRPC sends the deadline of the caller, so a test can check how patient it is.
 	if deadline, bounded := ctx.Deadline(); bounded {
 		s.allowed.Store(int64(time.Until(deadline)))
 	}
@@ -92,6 +93,7 @@ func (s *Server) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (*
 	return &runtimeapi.ImageFsInfoResponse{}, nil
 }
 
+// serve serves on the socket until the end of the test, and waits for the end of the server.
 func serve(t testing.TB, socket string, server *grpc.Server) {
 	t.Helper()
 	listener := listen(t, socket)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Gate blocks requests until it is opened.
+// Gate blocks requests until it is opened. A test uses it to look at a pull that is under way.
 type Gate struct {
 	// Reached is closed when the first request waits.
 	Reached chan struct{}
@@ -20,7 +20,7 @@ func NewGate() *Gate {
 	return g
 }
 
-// Open lets all waiting and future requests pass.
+// Open lets all waiting and future requests pass. Call it once.
 func (g *Gate) Open() { close(g.opened) }
 
 // Guard is a Behaviour that puts a registry behind the gate.

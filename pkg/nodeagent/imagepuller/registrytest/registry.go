@@ -67,6 +67,7 @@ func Dropping(next http.Handler) http.Handler {
 	})
 }
 
+// cut is a response that breaks off after left bytes.
 type cut struct {
 	http.ResponseWriter
 	left int
@@ -80,6 +81,7 @@ func (c *cut) Write(data []byte) (int, error) {
 	}
 	n, err := c.ResponseWriter.Write(data[:c.left])
 	c.left -= n
+	// The data is flushed before the connection is closed, so the client gets the first part.
 	control := http.NewResponseController(c.ResponseWriter)
 	err = errors.Join(err, control.Flush())
 	connection, _, hijackErr := control.Hijack()
@@ -106,6 +108,7 @@ func Start(t *testing.T, address string, behaviours ...Behaviour) *Registry {
 	require.NoError(t, err)
 	good := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	pulls := good
+	// The last behaviour is the outermost one.
 	for _, behaviour := range behaviours {
 		pulls = behaviour(pulls)
 	}
@@ -136,6 +139,7 @@ func Image(t *testing.T, architecture string, size int64) v1.Image {
 	require.NoError(t, err)
 	config, err := image.ConfigFile()
 	require.NoError(t, err)
+	// The image caches its configuration, which must not change.
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", architecture
 	image, err = mutate.ConfigFile(image, config)
@@ -167,6 +171,7 @@ func (r *Registry) PushList(t *testing.T, reference string, images map[string]v1
 	return digest.String()
 }
 
+// reference returns the reference of a name in this registry. Insecure means plain HTTP.
 func (r *Registry) reference(t *testing.T, text string) name.Reference {
 	t.Helper()
 	reference, err := name.ParseReference(r.Host+"/"+text, name.Insecure)
@@ -174,6 +179,7 @@ func (r *Registry) reference(t *testing.T, text string) name.Reference {
 	return reference
 }
 
+// options let Push pass by the behaviours, by its user agent.
 func (r *Registry) options(ctx context.Context) []remote.Option {
 	return []remote.Option{remote.WithContext(ctx), remote.WithUserAgent(pusher), remote.WithAuth(authn.Anonymous)}
 }
