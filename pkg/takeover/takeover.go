@@ -82,14 +82,17 @@ func (t *Takeover) Check(ctx context.Context) error {
 }
 
 // Forward takes over. After an interruption, it continues behind the last complete step. It refuses to begin while a
-// return is in progress.
+// return, or the deletion of the CustomResourceDefinitions, is in progress.
 func (t *Takeover) Forward(ctx context.Context) error {
 	state, err := t.readRecord(ctx)
 	if err != nil {
 		return err
 	}
-	if state.Direction == backward {
+	switch state.Direction {
+	case backward:
 		return errors.New("a return to the CustomResourceDefinitions is in progress: complete it first")
+	case finishing:
+		return errors.New(`the take-over is complete, and the CustomResourceDefinitions are being deleted: run "kubectl kruise takeover finish"`)
 	}
 	// After the first step, some checks would fail: the manager is gone, and the store has objects.
 	if state.Direction == "" {
