@@ -32,8 +32,8 @@ func (p *PullSecrets) extend(storages map[string]genericrest.Storage) {
 	}
 }
 
-// pullSecretsREST serves the subresource. It returns the Secrets that a NodeImage names. This server does not store them; they are in the host
-// cluster. A node agent has no access to Secrets. Through this path it gets only the Secrets that its own node needs.
+// pullSecretsREST serves the subresource. It returns the Secrets that a NodeImage names. This server does not store them; they are in
+// the host cluster. A node agent has no access to Secrets. Through this path it gets only the Secrets that its own node needs.
 type pullSecretsREST struct {
 	images  genericrest.Getter
 	secrets *PullSecrets
