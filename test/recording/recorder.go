@@ -4,6 +4,8 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -27,19 +29,23 @@ type scheme string
 
 // Recorder scrapes the programs of a cluster.
 type Recorder struct {
-	config *rest.Config
 	core   kubernetes.Interface
+	client *http.Client
 	dir    string
 }
 
-// New returns a recorder that writes to the folder dir. The user of config needs to read Pods, to forward their ports, and to read
-// the metrics of the apiserver with a client certificate.
+// New returns a recorder that writes to the folder dir. The user of config has a client certificate, and may list Pods and read
+// /metrics.
 func New(config *rest.Config, dir string) (*Recorder, error) {
 	core, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("create client: %w", err)
 	}
-	return &Recorder{config: config, core: core, dir: dir}, nil
+	client, err := clientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Recorder{core: core, client: client, dir: dir}, nil
 }
 
 // Run scrapes all programs at each interval until ctx ends. Scrapes that fail are recorded as such, because alerts are about them too.
@@ -77,7 +83,8 @@ func (r *Recorder) scrapeAll(ctx context.Context) {
 type target struct {
 	pod, container string
 	scheme         scheme
-	port           int32
+	// address is the host and the port.
+	address string
 }
 
 // targetOf returns nil if the Pod does not run or serves no metrics.
@@ -88,7 +95,8 @@ func targetOf(pod *corev1.Pod) *target {
 	for _, container := range pod.Spec.Containers {
 		for _, port := range container.Ports {
 			if scheme, ok := ports[port.Name]; ok {
-				return &target{pod: pod.Name, container: container.Name, scheme: scheme, port: port.ContainerPort}
+				address := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(port.ContainerPort)))
+				return &target{pod: pod.Name, container: container.Name, scheme: scheme, address: address}
 			}
 		}
 	}
