@@ -84,6 +84,7 @@ func (e *env) dump() {
 		{"get", "clonesets,pods,events", "-o", "yaml"},
 		{"-n", "kruise-system", "get", "pods", "-o", "wide"},
 		{"-n", "kruise-system", "logs", "deployment/kruise-controller-manager", "--tail=200"},
+		{"-n", "kruise-system", "logs", "deployment/kruise-apiserver", "--tail=200"},
 	} {
 		out, _ := e.command(ctx, args...).CombinedOutput()
 		fmt.Fprintf(&all, "kubectl %s\n%s\n", strings.Join(args, " "), out)

@@ -23,7 +23,7 @@ import (
 
 const (
 	// ownerPatience limits the read of an owner. The annotation is optional, so a Pod must not wait longer for it.
-	ownerPatience = time.Second
+	ownerPatience = 2 * time.Second
 	// rememberedOwners and rememberedFor limit the cache of owners. The Pods of a workload are created together, and
 	// the controller of their owner rarely changes.
 	rememberedOwners = 1000
@@ -70,7 +70,8 @@ func (b *budget) mutate(ctx context.Context, e *edit, _ admission.Attributes) er
 
 // governing returns the name of the Pod's budget, or an empty string. It follows the order of the plugin of budgets:
 // a budget that targets the workload or selects the labels, then the one in the annotation. A namespace without a
-// budget costs one index lookup.
+// budget costs one index lookup. If the owner cannot be read in time, a budget of the Pod's own controller or of its labels is
+// enough: the name only has to make kube-apiserver ask about the Pod, and the plugin of budgets then reads the owners itself.
 func (b *budget) governing(ctx context.Context, pod *corev1.Pod) (string, error) {
 	keys, err := b.known.IndexKeys(cache.NamespaceIndex, pod.Namespace)
 	if err != nil {
@@ -79,16 +80,16 @@ func (b *budget) governing(ctx context.Context, pod *corev1.Pod) (string, error)
 	if len(keys) == 0 {
 		return "", nil
 	}
-	workloads, err := b.workloads(ctx, pod)
-	if err != nil {
-		return "", fmt.Errorf("look up the owners of the Pod: %w", err)
-	}
+	workloads, unread := b.workloads(ctx, pod)
 	governing, err := disruption.Governing(b.known, pod.Namespace, pod.Labels, workloads)
 	if err != nil {
 		return "", fmt.Errorf("look up budgets: %w", err)
 	}
 	if governing != nil {
 		return governing.Name, nil
+	}
+	if unread != nil {
+		return "", fmt.Errorf("look up the owners of the Pod: %w", unread)
 	}
 	return b.hinted(pod), nil
 }
@@ -117,7 +118,8 @@ type owner struct {
 
 // workloads returns the controller of the Pod and the controller of that one. If the controller of the Pod is gone or
 // replaced, it is the only result; this is not cached, because it is rare. An owner that cannot be read because of
-// permissions is cached without a controller. The read has a limit of time, see ownerPatience.
+// permissions is cached without a controller. The read has a limit of time, see ownerPatience. With an error, the
+// result is the controller of the Pod.
 func (b *budget) workloads(ctx context.Context, pod *corev1.Pod) ([]disruption.Workload, error) {
 	first, ref := disruption.ControllerOf(pod)
 	if ref == nil {
@@ -137,7 +139,7 @@ func (b *budget) workloads(ctx context.Context, pod *corev1.Pod) ([]disruption.W
 		return workloads, nil
 	}
 	if err != nil {
-		return nil, err
+		return workloads, err
 	}
 	// Another object has the name. The real owner is gone, and has no controller any more.
 	if object != nil && object.GetUID() != ref.UID {

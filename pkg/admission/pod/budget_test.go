@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -117,6 +118,24 @@ func TestFailureDoesNotRefuseThePod(t *testing.T) {
 	assert.Len(t, pod.Spec.ReadinessGates, 1)
 	down = false
 	assert.Equal(t, "b", w.create(newPod(ofDeployment)).Annotations["kruise.io/related-pub"], "and it is not remembered")
+}
+
+// TestBudgetWithoutItsOwner checks that a Pod names the budget of its own controller, or of its labels, if that controller cannot be
+// read.
+func TestBudgetWithoutItsOwner(t *testing.T) {
+	for name, governs := range map[string]*v1beta1.PodUnavailableBudget{
+		"its controller's": targeting("b", "apps/v1", "ReplicaSet", "r"),
+		"by its labels":    selecting("b", "web"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "", []runtime.Object{replicaSet()})
+			require.NoError(t, w.budget.known.Add(governs))
+			w.host.PrependReactor("get", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return true, nil, context.DeadlineExceeded
+			})
+			assert.Equal(t, "b", w.create(newPod(ofDeployment)).Annotations["kruise.io/related-pub"])
+		})
+	}
 }
 
 // TestOwnersAreReadOnceForABurstOfPods checks that no owner is read in a namespace without a budget, too.
