@@ -68,6 +68,7 @@ func TestProbesOfAFullNode(t *testing.T) {
 	e.grow("web", node.Name, pods)
 	t.Logf("%d Pods on %s are ready after %v", pods, node.Name, time.Since(began).Round(time.Second))
 	length := time.Duration(seconds) * time.Second
+	e.writesEnd(&node)
 	quiet := e.during(&node, length/2)
 	t.Logf("without probes: %s", quiet.report(length/2))
 
@@ -79,7 +80,7 @@ func TestProbesOfAFullNode(t *testing.T) {
 			}
 		}
 	})
-	<-time.After(10 * time.Second) // Events follow the results.
+	e.writesEnd(&node)
 	ctx, stop := context.WithTimeout(t.Context(), length)
 	defer stop()
 	timers := lateTimers(ctx, 3*pods)
@@ -95,6 +96,14 @@ func TestProbesOfAFullNode(t *testing.T) {
 	for _, pod := range e.pods("web") {
 		assert.Zero(t, pod.Status.ContainerStatuses[0].RestartCount)
 	}
+}
+
+// writesEnd waits until the agent has sent its events and reports, which are limited in their rate. It fails if the agent never stops.
+func (e *env) writesEnd(node *corev1.Node) {
+	e.t.Helper()
+	e.eventually("the agent writes nothing for 10 seconds", func(c *require.Assertions, _ context.Context) {
+		c.Zero(e.during(node, 10*time.Second).writes)
+	})
 }
 
 // orderedPod has five containers that start in order. Each is ready a second after it has started.
