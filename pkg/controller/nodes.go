@@ -53,8 +53,8 @@ func (c *Of[T]) OnNodes(
 		return keys
 	})
 	return func(required *nodefit.Requirements) (found []*corev1.Node, err error) {
-		// Each node has exactly one of the anchors, so no node is listed twice. The caller still compares each node, because an
-		// anchor is only one of the requirements.
+		// A node that the Pod selects has one of the anchors. The caller still compares each node, because an anchor stands for only
+		// one of the requirements.
 		for _, anchor := range required.Anchors() {
 			items, err := byLabels.ByIndex(nodeIndex, anchor)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // DescribePod returns the event about the creation or the deletion of a Pod, in the words of the built-in controllers. Empty strings
-// mean that there is no event. Reasons and messages are part of the contract: alerts and users search for them.
+// mean that there is no event.
 func DescribePod(result *engine.Result) (reason, message string) {
 	switch {
 	case result.Act == engine.Create && result.Err == nil:
