@@ -94,7 +94,7 @@ func (g *Guard) Wrote(owner types.UID, resource schema.GroupResource, version st
 }
 
 // Deleted records an object that the owner's reconcile deleted. The cache shows the deletion as soon as the object has a deletion
-// timestamp. Deletions are recorded by name and UID, because the answer to a deletion has no version that a cache would reach.
+// timestamp. Deletions are recorded by name and UID, because typed clients return no version for a deletion.
 func (g *Guard) Deleted(owner types.UID, resource schema.GroupResource, object metav1.Object) {
 	g.lock.Lock()
 	defer g.lock.Unlock()

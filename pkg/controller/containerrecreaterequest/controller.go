@@ -53,7 +53,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r.requestIndex = c.Index(requests, podIndex, unfinished(pub.ContainerRecreateRequestPodUIDKey))
 	r.podIndex = c.Index(pods, holderIndex, heldBy)
 	c.Index(requests, nodeIndex, unfinished(pub.ContainerRecreateRequestNodeNameKey))
-	// A request has no owner reference that OwnerOf could follow, so the Pod's UID and its condition lead to it.
+	// Requests do not own Pods. The UID and the condition of a Pod lead to its requests.
 	c.Watch(pods, r.concerned, matters)
 	// An agent that begins or ceases to work reconciles the requests of its node at once.
 	r.agents = c.Agents(pods, deps.KubeInformers.Core().V1().Nodes(), options.Namespace, r.onNode)

@@ -39,8 +39,10 @@ var (
 
 // Reconciler reconciles ImageListPullJobs.
 type Reconciler struct {
-	kruise   versioned.Interface
+	kruise versioned.Interface
+	// children finds ImagePullJobs by the UID of their list job.
 	children cache.Indexer
+	// guard gets each creation and deletion of a child. Names are random, so only the guard prevents a second child for an image.
 	guard    *consistency.Guard
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
@@ -53,6 +55,7 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
 func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ImageListPullJob]) {
 	ours := deps.KruiseInformers.Apps().V1beta1()
 	r := &Reconciler{kruise: deps.Kruise, recorder: deps.Recorder(Name), clock: deps.Clock}
@@ -64,6 +67,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ImageList
 // Reconcile creates and deletes the jobs of a list job, and updates its status. It deletes a finished list job after its TTL.
 func (r *Reconciler) Reconcile(ctx context.Context, list *v1beta1.ImageListPullJob) (reconcile.Result, error) {
 	switch {
+	// Garbage collection deletes the children.
 	case list.DeletionTimestamp != nil:
 		return reconcile.Result{}, nil
 	case list.Status.CompletionTime != nil:
@@ -72,12 +76,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, list *v1beta1.ImageListPullJ
 	return reconcile.Result{}, r.sync(ctx, list)
 }
 
-// sync creates and deletes children as the list job requires, and updates the status.
+// sync creates and deletes children as the list job requires, and updates the status. All three writes are tried even if one fails.
 func (r *Reconciler) sync(ctx context.Context, list *v1beta1.ImageListPullJob) error {
 	hash, err := templateHash(list)
 	if err != nil {
 		return err
 	}
+	// The label is written first. Its event causes the pass that creates the children.
 	if list.Labels[pub.ControllerRevisionHashKey] != hash {
 		return r.label(ctx, list, hash)
 	}
@@ -105,6 +110,7 @@ func (r *Reconciler) label(ctx context.Context, list *v1beta1.ImageListPullJob, 
 	return nil
 }
 
+// create creates the children of images. It sends one event for all that were created, and one for the failure.
 func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob, images []string, hash string) error {
 	client := r.kruise.AppsV1beta1().ImagePullJobs(list.Namespace)
 	var created atomic.Int32
@@ -129,6 +135,8 @@ func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob,
 	return err
 }
 
+// remove deletes children. Each deletion names the UID. A child that is already deleted counts as removed, and the guard waits until
+// the cache shows that.
 func (r *Reconciler) remove(ctx context.Context, list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob) error {
 	client := r.kruise.AppsV1beta1().ImagePullJobs(list.Namespace)
 	var removed atomic.Int32
@@ -149,6 +157,7 @@ func (r *Reconciler) remove(ctx context.Context, list *v1beta1.ImageListPullJob,
 	return err
 }
 
+// report writes the status if it differs. Only this controller writes it, so the edit replaces it as a whole.
 func (r *Reconciler) report(ctx context.Context, list *v1beta1.ImageListPullJob, status v1beta1.ImageListPullJobStatus) error {
 	_, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().ImageListPullJobs(list.Namespace), list,
 		func(fresh *v1beta1.ImageListPullJob) error {
@@ -158,7 +167,8 @@ func (r *Reconciler) report(ctx context.Context, list *v1beta1.ImageListPullJob,
 	return err
 }
 
-// finish deletes a finished list job, and with it its children, after its TTL. Later edits of the spec have no effect.
+// finish deletes a finished list job, and with it its children, after its TTL. Later edits of the spec have no effect. The children
+// have no TTL of their own, so they stay as long as the list job.
 func (r *Reconciler) finish(ctx context.Context, list *v1beta1.ImageListPullJob) (reconcile.Result, error) {
 	policy := &list.Spec.CompletionPolicy
 	if policy.Type == v1beta1.CompletionPolicyNever {

@@ -15,7 +15,8 @@ import (
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
-// census groups the nodes that a job selected by their state. Each group keeps the order in which nodes are asked.
+// census groups the nodes that a job selected by their state. Each node is in exactly one of unasked, pulling, succeeded and failed.
+// Each group keeps the order in which nodes are asked.
 type census struct {
 	// unasked are nodes that the job did not ask yet. lacking are nodes that it asked but that lack a Secret; they are also in
 	// pulling, succeeded or failed.
@@ -38,6 +39,7 @@ func count(
 ) census {
 	var c census
 	for _, image := range chosen {
+		// The job has not asked this node, or the tag has expired since.
 		tag := ref.Wanted(image)
 		if tag == nil || !imagetag.OwnedBy(tag, job) {
 			if refused[image.Name] {
@@ -50,6 +52,7 @@ func count(
 		if lacks(image.Spec.Images[ref.Name].PullSecrets, secrets) {
 			c.lacking = append(c.lacking, image)
 		}
+		// An answer to an older version belongs to an earlier request.
 		answer := ref.Answer(image, tag.Version)
 		switch {
 		case answer != nil && answer.Phase == v1beta1.ImagePhaseSucceeded:
@@ -66,7 +69,7 @@ func count(
 	return c
 }
 
-// listen counts a node that has not reported on a tag.
+// listen counts a node that has not reported on a tag. A tag without a creation time never counts as silent.
 func (c *census) listen(tag *v1beta1.ImageTagSpec, now time.Time) {
 	if tag.CreatedAt == nil {
 		return
@@ -80,7 +83,8 @@ func (c *census) listen(tag *v1beta1.ImageTagSpec, now time.Time) {
 	}
 }
 
-// status returns the job's new status. It decides whether the job has ended. An ended job asks no further nodes.
+// status returns the job's new status. It decides whether the job has ended. An ended job asks no further nodes. It is computed from
+// the objects alone, so a restart of the controller changes nothing.
 func (c *census) status(job *v1beta1.ImagePullJob, now time.Time) v1beta1.ImagePullJobStatus {
 	moment := metav1.NewTime(now).Rfc3339Copy()
 	status := v1beta1.ImagePullJobStatus{
@@ -91,6 +95,7 @@ func (c *census) status(job *v1beta1.ImagePullJob, now time.Time) v1beta1.ImageP
 	if status.StartTime == nil {
 		status.StartTime = &moment
 	}
+	// A job that selects no node has nothing to do, so it has ended too.
 	ended := status.Succeeded+status.Failed == status.Desired
 	switch {
 	case !endless(job) && ended:
@@ -107,7 +112,8 @@ func (c *census) status(job *v1beta1.ImagePullJob, now time.Time) v1beta1.ImageP
 	return status
 }
 
-// refuse moves nodes that have refused from the unasked to the failed ones.
+// refuse moves nodes that have refused from the unasked to the failed ones. The names were not asked, so they are not in another
+// group.
 func (c *census) refuse(names []string) {
 	c.failed = append(c.failed, names...)
 	c.unasked = slices.DeleteFunc(slices.Clone(c.unasked), func(image *v1beta1.NodeImage) bool {
@@ -115,7 +121,7 @@ func (c *census) refuse(names []string) {
 	})
 }
 
-// expire counts every unfinished node as failed.
+// expire counts every unfinished node as failed. Pulls that are still going on continue on their nodes.
 func (c *census) expire(status *v1beta1.ImagePullJobStatus) {
 	failed := slices.Concat(c.failed, c.pulling)
 	for _, image := range c.unasked {
@@ -133,7 +139,8 @@ func endless(job *v1beta1.ImagePullJob) bool {
 // noDeadline is the longest possible duration.
 const noDeadline = time.Duration(1<<63 - 1)
 
-// deadlineIn returns the time left until activeDeadlineSeconds.
+// deadlineIn returns the time left until activeDeadlineSeconds. It returns noDeadline if there is none, or if it is longer than a
+// Duration can hold. It can be negative.
 func deadlineIn(job *v1beta1.ImagePullJob, status *v1beta1.ImagePullJobStatus, now time.Time) time.Duration {
 	seconds := job.Spec.CompletionPolicy.ActiveDeadlineSeconds
 	if seconds == nil || endless(job) || *seconds > int64(noDeadline/time.Second) {
@@ -161,7 +168,7 @@ func lacks(named, wanted []v1beta1.ReferenceObject) bool {
 	return slices.ContainsFunc(wanted, func(ref v1beta1.ReferenceObject) bool { return !names(named, ref) })
 }
 
-// names reports whether a Secret is in named, in any mode.
+// names reports whether a Secret is in named, in any mode. The mode says who removes the reference, not which Secret it is.
 func names(named []v1beta1.ReferenceObject, ref v1beta1.ReferenceObject) bool {
 	return slices.ContainsFunc(named, func(n v1beta1.ReferenceObject) bool { return n.Namespace == ref.Namespace && n.Name == ref.Name })
 }

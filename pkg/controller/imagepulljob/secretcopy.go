@@ -28,6 +28,7 @@ const (
 	suffix, maxName = 6, 253
 )
 
+// indexSource indexes copies by their source. Secrets that are no copies are left out.
 func indexSource(obj any) ([]string, error) {
 	if secret, ok := obj.(*corev1.Secret); ok && sourceOf(secret) != "" {
 		return []string{sourceOf(secret)}, nil
@@ -35,6 +36,7 @@ func indexSource(obj any) ([]string, error) {
 	return nil, nil
 }
 
+// indexReferences indexes copies by each job that uses them.
 func indexReferences(obj any) ([]string, error) {
 	if secret, ok := obj.(*corev1.Secret); ok {
 		return referencesOf(secret.Annotations[referencesKey]), nil
@@ -45,7 +47,7 @@ func indexReferences(obj any) ([]string, error) {
 // sourceOf returns the Secret that a copy was made from, as namespace/name. It returns "" if the Secret is no copy.
 func sourceOf(copied *corev1.Secret) string { return copied.Annotations[sourceKey] }
 
-// referencesOf returns the jobs that use a copy, as namespace/name.
+// referencesOf returns the jobs that use a copy, as namespace/name. The text is a list with commas. It may be empty.
 func referencesOf(text string) (jobs []string) {
 	for job := range strings.SplitSeq(text, ",") {
 		if job = strings.TrimSpace(job); job != "" {
@@ -55,6 +57,7 @@ func referencesOf(text string) (jobs []string) {
 	return jobs
 }
 
+// refersTo reports whether a job uses a copy.
 func refersTo(copied *corev1.Secret, job string) bool {
 	return slices.Contains(referencesOf(copied.Annotations[referencesKey]), job)
 }
@@ -82,8 +85,8 @@ func (c *copies) copyOf(source, job string) (*corev1.Secret, error) {
 	return found[0], nil
 }
 
-// newCopy returns a new copy of a source. Its name is derived from the source's name, so jobs that copy the source at the same
-// time create only one copy.
+// newCopy returns a new copy of a source. Its name is derived from the source's name, so jobs that copy the source at the same time
+// create only one copy. The hash of namespace and name keeps sources of the same name in two namespaces apart.
 func newCopy(namespace string, source *corev1.Secret, job string) *corev1.Secret {
 	sum := sha256.Sum256([]byte(keyOf(source)))
 	name := source.Name[:min(len(source.Name), maxName-1-suffix)]
@@ -102,6 +105,7 @@ func refresh(copied, source *corev1.Secret, job string) {
 	copied.Data = maps.Clone(source.Data)
 	copied.Labels = maps.Clone(source.Labels)
 	copied.Annotations = maps.Clone(source.Annotations)
+	// This annotation of kubectl can hold the data of the source. It would be a second copy of the credentials.
 	delete(copied.Annotations, corev1.LastAppliedConfigAnnotation)
 	if copied.Annotations == nil {
 		copied.Annotations = map[string]string{}
@@ -111,6 +115,7 @@ func refresh(copied, source *corev1.Secret, job string) {
 	setReferences(copied, append(jobs, job))
 }
 
+// removeReference removes a job from the users of the given copy, which the caller owns.
 func removeReference(copied *corev1.Secret, job string) {
 	if !refersTo(copied, job) {
 		return
@@ -118,6 +123,7 @@ func removeReference(copied *corev1.Secret, job string) {
 	setReferences(copied, slices.DeleteFunc(referencesOf(copied.Annotations[referencesKey]), func(s string) bool { return s == job }))
 }
 
+// setReferences writes the users sorted and without duplicates, so an unchanged list is no write.
 func setReferences(copied *corev1.Secret, jobs []string) {
 	slices.Sort(jobs)
 	copied.Annotations[referencesKey] = strings.Join(slices.Compact(jobs), ",")

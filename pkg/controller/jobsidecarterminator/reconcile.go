@@ -24,10 +24,12 @@ const (
 	reasonFailed = "FailedSidecarTermination"
 )
 
-// Reconcile makes the next step for one Pod.
+// Reconcile makes the next step for one Pod. The order of the groups matters. Sidecars whose exit code counts end first. Then the Pod
+// gets its final phase, so that the exit codes of the others cannot change it.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
 	sidecars := sidecarsOf(pod)
 	done, succeeded := mainsDone(pod)
+	// The next change of the Pod is an event, so no pass needs to be repeated here.
 	if !done || pod.Status.Phase == corev1.PodPending || finished(pod) || len(left(sidecars)) == 0 {
 		return reconcile.Result{}, nil
 	}
@@ -53,7 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 	return r.stop(ctx, pod, running)
 }
 
-// replaceImages gives sidecars the image that ends at once.
+// replaceImages gives sidecars the image that ends at once. A second pass finds the images replaced and writes nothing.
 func (r *Reconciler) replaceImages(ctx context.Context, pod *corev1.Pod, sidecars []sidecar) error {
 	after := pod.DeepCopy()
 	var replaced []string
@@ -89,8 +91,9 @@ func (r *Reconciler) replaceImages(ctx context.Context, pod *corev1.Pod, sidecar
 }
 
 // finish sets the final phase of a Pod in which only sidecars run whose exit code is ignored. The kubelet keeps a final phase, and
-// stops the containers that are left.
+// stops the containers that are left. Without this write, the kubelet would compute the phase from all exit codes.
 func (r *Reconciler) finish(ctx context.Context, pod *corev1.Pod, succeeded bool) error {
+	// An earlier pass has written it. Only the request is missing.
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return nil
 	}
@@ -99,6 +102,7 @@ func (r *Reconciler) finish(ctx context.Context, pod *corev1.Pod, succeeded bool
 	if succeeded {
 		after.Status.Phase = corev1.PodSucceeded
 	}
+	// The condition tells finished, and admission of the request, that this controller set the phase.
 	after.Status.Conditions = append(after.Status.Conditions, corev1.PodCondition{
 		Type: pub.SidecarTerminatedConditionType, Status: corev1.ConditionTrue, Message: "Terminated by Sidecar Terminator",
 		LastTransitionTime: metav1.NewTime(r.clock.Now()),
