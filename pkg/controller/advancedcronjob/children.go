@@ -94,6 +94,8 @@ func childrenOf[T controller.Object](
 	return children{
 		template: template, resource: resource,
 		list: func(owner types.UID) (all []*child, err error) {
+			// Children are found by the UID of the cron job. A cron job that was created again under its name has none of the old
+			// ones.
 			found, err := controller.ByOwner[T](indexer, owner)
 			for _, job := range found {
 				made, _ := wrapped(job, nil)
@@ -122,6 +124,7 @@ func jobs(deps controller.Deps, c *controller.Of[*v1beta1.AdvancedCronJob]) chil
 			made := &child{started: job.Status.StartTime}
 			for i := range job.Status.Conditions {
 				condition := &job.Status.Conditions[i]
+				// Other conditions, such as Suspended or FailureTarget, are not the end.
 				ended := condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed
 				if ended && condition.Status == corev1.ConditionTrue {
 					made.finished, made.failed = true, condition.Type == batchv1.JobFailed
@@ -267,6 +270,7 @@ func (r *Reconciler) delete(ctx context.Context, cron *v1beta1.AdvancedCronJob, 
 	err := kinds.delete(ctx, c.object.GetNamespace(), c.object.GetName(), metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background,
 	})
+	// The child is already deleted, or another one has its name.
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

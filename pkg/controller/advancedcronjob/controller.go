@@ -67,6 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, cron *v1beta1.AdvancedCronJo
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// One time is used for the whole pass, so all its decisions agree.
 	now := r.clock.Now()
 	// The status is computed even if no run is due, because children end at any time.
 	status, finished := statusOf(cron, all)
@@ -112,6 +113,7 @@ func (r *Reconciler) runDue(
 	if last := status.LastScheduleTime; last != nil {
 		base = last.Time
 	}
+	// A clock that was set back gives a base in the future, so no run is due until the clock has passed it.
 	due := times.Last(base, now)
 	next = times.Following(base, now)
 	if due.IsZero() {

@@ -21,6 +21,7 @@ import (
 func statusOf(cron *v1beta1.AdvancedCronJob, all []*child) (status v1beta1.AdvancedCronJobStatus, finished []*child) {
 	status = v1beta1.AdvancedCronJobStatus{Type: templateOf(cron), LastScheduleTime: cron.Status.LastScheduleTime}
 	for _, c := range all {
+		// Children are compared by UID, because a name can come back.
 		before := slices.IndexFunc(cron.Status.Active, func(ref corev1.ObjectReference) bool { return ref.UID == c.object.GetUID() })
 		switch {
 		case c.finished && before >= 0:

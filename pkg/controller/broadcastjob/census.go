@@ -35,6 +35,7 @@ func classify(job *v1beta1.BroadcastJob, pod *corev1.Pod) class {
 		return failed
 	case pod.DeletionTimestamp != nil:
 		return leaving
+	// With the policy Never, the kubelet itself makes such a Pod fail.
 	case job.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && restarts(pod) > job.Spec.FailurePolicy.RestartLimit:
 		return failed
 	default:

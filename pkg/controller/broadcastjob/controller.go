@@ -167,6 +167,7 @@ func (r *Reconciler) observe(job *v1beta1.BroadcastJob) (*engine.View, error) {
 	}
 	return r.engine.Observe(&engine.Target{
 		Object: job, Kind: kind, Selector: labels.Everything(), Policy: pub.ReCreatePodUpdatePolicy,
+		// These labels let users select the Pods of a job. The controller itself finds them by their owner.
 		Stamp: func(pod *corev1.Pod, _ string) {
 			metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.BroadcastJobNameKey, job.Name)
 			metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.BroadcastJobControllerUIDKey, string(job.UID))

@@ -191,6 +191,7 @@ func (r *Reconciler) pause(ctx context.Context, job *v1beta1.BroadcastJob, failu
 	}
 	written, err := r.client.BroadcastJobs(job.Namespace).Patch(ctx, job.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	switch {
+	// The job is deleted, so nothing is left to decide.
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:

@@ -30,6 +30,7 @@ const finalizer = pub.ContainerRecreateRequestUnreadyAcquiredKey
 func (r *Reconciler) drain(
 	ctx context.Context, request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod,
 ) (_ *v1beta1.ContainerRecreateRequest, drained bool, err error) {
+	// A nil grace period means that the Pod stays in service. The drain is made once: its condition records that.
 	if strategy := request.Spec.Strategy; strategy == nil || strategy.UnreadyGracePeriodSeconds == nil || isDrained(request) {
 		return request, false, nil
 	}
@@ -44,6 +45,7 @@ func (r *Reconciler) drain(
 			return nil, false, err
 		}
 	}
+	// Adding a key that is already there changes nothing, so a repeated pass does no harm.
 	key := keyOf(types.NamespacedName{Namespace: request.Namespace, Name: request.Name})
 	err = r.changeReadiness(ctx, pod, func(pod *corev1.Pod, now time.Time) bool { return readiness.Add(pod, key, now) })
 	return request, err == nil, err
@@ -105,6 +107,7 @@ func (r *Reconciler) release(ctx context.Context, request *v1beta1.ContainerRecr
 		if err != nil {
 			return err
 		}
+		// The finalizer says that the Pod may have the key. It is only checked on the server, by changeReadiness.
 		if pod != nil && !slices.ContainsFunc(held, func(p *corev1.Pod) bool { return p.UID == pod.UID }) {
 			held = append(held, pod)
 		}
@@ -157,6 +160,7 @@ func (r *Reconciler) changeReadiness(ctx context.Context, cached *corev1.Pod, ch
 		return fmt.Errorf("get Pod: %w", err)
 	}
 	after := pod.DeepCopy()
+	// The key is as it should be already, so there is no write.
 	if !change(after, r.clock.Now()) {
 		return nil
 	}

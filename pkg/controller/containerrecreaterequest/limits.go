@@ -36,6 +36,7 @@ const (
 // end is written, so an answer that came meanwhile counts.
 func over(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod, absent *time.Time, now time.Time) string {
 	switch {
+	// The Pod's containers will not be restarted any more.
 	case pod == nil || pod.DeletionTimestamp != nil:
 		return podGone
 	case remaining(responseLimit(request), now) < 0, remaining(absenceLimit(absent), now) < 0:
@@ -143,6 +144,7 @@ func endedForGood(pod *corev1.Pod, name string) bool {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return true
 	}
+	// A container with the policy OnFailure starts again after a failure, and the request goes on then.
 	policy := pod.Spec.RestartPolicy
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]

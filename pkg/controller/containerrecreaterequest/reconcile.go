@@ -37,6 +37,7 @@ type Reconciler struct {
 
 // Reconcile advances, ends or cleans up one request. A request that has ended is not judged again, whatever its agent still reports.
 func (r *Reconciler) Reconcile(ctx context.Context, request *v1beta1.ContainerRecreateRequest) (reconcile.Result, error) {
+	// A request that is deleted during the drain puts its Pod back first. The finalizer waits for that.
 	if request.DeletionTimestamp != nil || request.Status.CompletionTime != nil {
 		return r.finish(ctx, request)
 	}
@@ -117,6 +118,7 @@ func (r *Reconciler) complete(
 ) error {
 	now := r.clock.Now()
 	return r.report(ctx, request, func(fresh *v1beta1.ContainerRecreateRequest) {
+		// The agent may have answered since the cache was read.
 		reason := over(fresh, pod, absent, now)
 		if reason == "" || fresh.Status.CompletionTime != nil {
 			return

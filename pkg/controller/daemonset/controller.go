@@ -75,8 +75,9 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r.engine = &engine.Engine{
 		Server: engine.NewServer(deps.Kube), Guard: c.Guard(), Budget: c.Budget(), Recorder: c.Recorder(), Clock: deps.Clock,
 		Caches: engine.Caches{
-			Pods:            controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods())),
-			Revisions:       controller.OwnedIn[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource, revisions)),
+			Pods:      controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods())),
+			Revisions: controller.OwnedIn[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource, revisions)),
+			// A DaemonSet that was created again adopts the Pods and revisions of the one before, as in Kubernetes.
 			Orphans:         c.Adopts(sets, core.Pods(), func(set *v1beta1.DaemonSet) *metav1.LabelSelector { return set.Spec.Selector }),
 			OrphanRevisions: c.OrphanRevisions(revisions),
 		},

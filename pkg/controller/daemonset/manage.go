@@ -85,6 +85,7 @@ func (p *planner) deleteEnded(stage *engine.Stage, at *place) (running []*corev1
 		// The failed Pod stays on its node until the delay is over, so no new Pod is created there.
 		case pod.Status.Phase == corev1.PodFailed && wait > 0:
 			p.recheck = engine.Sooner(p.recheck, wait)
+		// The first deletion on a node is at once. Each one makes the next one wait longer.
 		case pod.Status.Phase == corev1.PodFailed:
 			p.opened = append(p.opened, at.name)
 			p.endedEvent(stage, pod, at.name, "FailedDaemonPod", "Found failed daemon pod %s/%s on node %s, will try to kill it")
@@ -115,6 +116,7 @@ func (p *planner) keepTwo(stage *engine.Stage, running []*corev1.Pod) {
 		if p.Updated(pod) {
 			which = &updated
 		}
+		// A second Pod of the same kind comes from an adoption, or from a creation whose answer was lost.
 		if *which == nil {
 			*which = pod
 		} else {

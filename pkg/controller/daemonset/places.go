@@ -73,6 +73,7 @@ func eligible(required *nodefit.Requirements, node *corev1.Node) (run, stay bool
 // node, where no Pod is to run.
 func concerns(set *v1beta1.DaemonSet, before, after *corev1.Node) bool {
 	required, canary := requires(set), nodeSelector(set)
+	// The three answers are what a pass reads of a node. If none differs, the pass would decide the same.
 	var was, is struct{ run, stay, canary bool }
 	if before != nil {
 		was.run, was.stay = eligible(required, before)
@@ -122,6 +123,7 @@ func (r *Reconciler) places(set *v1beta1.DaemonSet, pods, orphans []*corev1.Pod)
 		}
 		at := byName[name]
 		if at == nil {
+			// The node is not selected any more, or does not exist. Its Pods still have to be judged.
 			node, err := r.nodes.Get(name)
 			if err != nil && !apierrors.IsNotFound(err) {
 				return nil, err

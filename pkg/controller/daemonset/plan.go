@@ -42,6 +42,7 @@ func (r *Reconciler) newPlanner(v *engine.View, set *v1beta1.DaemonSet) (*planne
 	p := &planner{
 		View: v, settings: r.settings, set: set, rolling: rollingOf(set), places: places,
 		failedWait: func(node string) time.Duration { return r.failures.wait(set, node) },
+		// The cache may not show a Pod yet. The creation then fails, and a later pass takes the next name.
 		released: func(name string) bool {
 			pod, err := r.pods.Pods(set.Namespace).Get(name)
 			return err == nil && !metav1.IsControlledBy(pod, set)
@@ -83,6 +84,7 @@ func (p *planner) plan() *engine.Plan {
 // where Kubernetes has the number.
 type amounts struct{ partition, maxUnavailable, maxSurge, burst int }
 
+// amounts resolves the numbers. Under OnDelete, maxUnavailable and maxSurge are zero.
 func (p *planner) amounts() (a amounts, err error) {
 	if a.partition, err = rollout.RoundedDown(p.rolling.Partition, p.desired, 0); err != nil {
 		return a, err
@@ -124,6 +126,7 @@ func (p *planner) versions(at *place) (updated, outdated *corev1.Pod, clear bool
 		if p.Updated(pod) {
 			which = &updated
 		}
+		// Managing deletes one of the two first.
 		if *which != nil {
 			return nil, nil, false
 		}

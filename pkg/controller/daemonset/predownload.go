@@ -54,6 +54,7 @@ func (p *planner) downloads(settings predownload.Settings) (jobs []*v1beta1.Imag
 	if err != nil {
 		return nil, false, err
 	}
+	// A container whose image all old revisions already have needs no job.
 	var from []*corev1.PodTemplateSpec
 	for _, revision := range p.outdatedRevisions() {
 		template, err := p.Template(revision)

@@ -22,6 +22,7 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.DaemonSet) (reconcil
 	if !ok {
 		return reconcile.Result{}, nil
 	}
+	// The next steps read only. The first write is in Execute.
 	target, err := r.target(set, selector)
 	if err != nil {
 		return reconcile.Result{}, err

@@ -75,6 +75,7 @@ func (r *Reconciler) target(set *v1beta1.DaemonSet, selector labels.Selector) (*
 	if err != nil {
 		return nil, err
 	}
+	// ReplaceAtOnce: the replacement needs the node of the Pod, so a mark for a later deletion would gain nothing.
 	target := &engine.Target{
 		Object: set, Kind: kind, Selector: selector, MinReadySeconds: set.Spec.MinReadySeconds,
 		Policy: pub.ReCreatePodUpdatePolicy, InPlace: r.settings.inPlace, ReplaceAtOnce: true,

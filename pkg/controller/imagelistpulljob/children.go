@@ -57,6 +57,7 @@ func planFor(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, h
 		}
 		byImage[child.Spec.Image] = child
 	}
+	// The order of the spec is kept, so children are created in the order in which the user lists the images.
 	for _, image := range list.Spec.Images {
 		if child := byImage[image]; child != nil {
 			p.keep = append(p.keep, child)
@@ -92,6 +93,7 @@ func status(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, no
 	}
 	for _, child := range children {
 		of := &child.Status
+		// Its empty counts would look like those of a finished job.
 		if of.StartTime == nil {
 			continue
 		}

@@ -91,12 +91,14 @@ func (r *Reconciler) sync(ctx context.Context, list *v1beta1.ImageListPullJob) e
 		return err
 	}
 	p := planFor(list, children, hash)
+	// The status is written after a failure, too: it counts the children that exist.
 	err = errors.Join(r.remove(ctx, list, p.remove), r.create(ctx, list, p.create, hash))
 	return errors.Join(err, r.report(ctx, list, status(list, p.keep, r.clock.Now())))
 }
 
 // label records on the list job the hash of its children's template.
 func (r *Reconciler) label(ctx context.Context, list *v1beta1.ImageListPullJob, hash string) error {
+	// The UID in the patch keeps it from changing a list job that was created again under the name.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": list.UID, "labels": map[string]string{pub.ControllerRevisionHashKey: hash},
 	}})
@@ -117,6 +119,7 @@ func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob,
 	err := podcontrol.SlowStart(len(images), width, func(begin, end int) error {
 		return podcontrol.Parallel(end-begin, width, func(i int) error {
 			image := images[begin+i]
+			// A creation without an answer can leave a second child. The next pass sees both and removes the younger one.
 			made, err := client.Create(ctx, child(list, image, hash), metav1.CreateOptions{})
 			if err != nil {
 				return fmt.Errorf("create ImagePullJob for image %s: %w", image, err)
@@ -126,6 +129,7 @@ func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob,
 			return nil
 		})
 	})
+	// A list can have 255 images, so there is one event for all of them.
 	if n := created.Load(); n > 0 {
 		r.recorder.Eventf(list, corev1.EventTypeNormal, "Successful create ImagePullJob", "Create %d ImagePullJob", n)
 	}
@@ -141,6 +145,7 @@ func (r *Reconciler) remove(ctx context.Context, list *v1beta1.ImageListPullJob,
 	client := r.kruise.AppsV1beta1().ImagePullJobs(list.Namespace)
 	var removed atomic.Int32
 	err := podcontrol.Parallel(len(children), width, func(i int) error {
+		// The tags of the child follow later: the controller of NodeImages removes tags whose owner is deleted.
 		policy := metav1.DeletePropagationBackground
 		err := client.Delete(ctx, children[i].Name,
 			metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &children[i].UID}, PropagationPolicy: &policy})

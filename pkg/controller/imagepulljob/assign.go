@@ -50,6 +50,7 @@ type request struct {
 func (q *request) assign(image *v1beta1.NodeImage) bool {
 	entry := image.Spec.Images[q.ref.Name]
 	tag := q.ref.Wanted(image)
+	// Only the Secrets can be new: the job may have got another one while it runs.
 	if tag != nil && imagetag.OwnedBy(tag, q.job.UID) {
 		added := q.addSecrets(&entry)
 		if added {
@@ -151,6 +152,7 @@ func disown(image *v1beta1.NodeImage, job types.UID, except imagetag.Reference) 
 	for name, entry := range image.Spec.Images {
 		for i := range entry.Tags {
 			tag := &entry.Tags[i]
+			// Tags of other jobs stay as they are.
 			if name == except.Name && tag.Tag == except.Tag || !imagetag.OwnedBy(tag, job) {
 				continue
 			}

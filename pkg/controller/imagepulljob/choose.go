@@ -41,6 +41,7 @@ func (r *Reconciler) choose(job *v1beta1.ImagePullJob) ([]*v1beta1.NodeImage, er
 			return nil, fmt.Errorf("spec.selector: %w", err)
 		}
 	}
+	// NodeImages carry the labels of their nodes, so nodes are not read.
 	chosen, err := r.images.List(matches)
 	if err != nil {
 		return nil, fmt.Errorf("list NodeImages: %w", err)
@@ -76,6 +77,7 @@ func (r *Reconciler) nodesOfPods(job *v1beta1.ImagePullJob) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list Pods: %w", err)
 	}
+	// The list of the cache is cloned, because order sorts it.
 	placed := slices.DeleteFunc(slices.Clone(all), func(pod *corev1.Pod) bool { return !podstate.Active(pod) || pod.Spec.NodeName == "" })
 	ordered, err := r.orders.order(job, placed)
 	if err != nil {

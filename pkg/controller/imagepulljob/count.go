@@ -57,10 +57,12 @@ func count(
 		switch {
 		case answer != nil && answer.Phase == v1beta1.ImagePhaseSucceeded:
 			c.succeeded = append(c.succeeded, image.Name)
+		// The agent has made all its attempts, or a controller has ended the pull.
 		case answer != nil && answer.Phase == v1beta1.ImagePhaseFailed:
 			c.failed = append(c.failed, image.Name)
 		default:
 			c.pulling = append(c.pulling, image.Name)
+			// A node that reports any phase has a working agent.
 			if answer == nil {
 				c.listen(tag, now)
 			}
@@ -98,6 +100,7 @@ func (c *census) status(job *v1beta1.ImagePullJob, now time.Time) v1beta1.ImageP
 	// A job that selects no node has nothing to do, so it has ended too.
 	ended := status.Succeeded+status.Failed == status.Desired
 	switch {
+	// A job whose nodes have all answered is complete, even if its deadline passed meanwhile.
 	case !endless(job) && ended:
 		status.CompletionTime, status.Message = &moment, "job has completed"
 	case !endless(job) && deadlineIn(job, &status, now) <= 0:

@@ -60,6 +60,7 @@ func (e *events) nodeImage(before, after metav1.Object) []types.NamespacedName {
 	is, _ := after.(*v1beta1.NodeImage)
 	woken := sets.New[types.NamespacedName]()
 	e.owners(was, is, woken)
+	// Reports of nodes change no labels, so the jobs that select nodes are not compared for them.
 	if was == nil || is == nil || !maps.Equal(was.Labels, is.Labels) {
 		e.choosers(was, is, woken)
 	}
@@ -137,6 +138,7 @@ func (e *events) choosers(was, is *v1beta1.NodeImage, woken sets.Set[types.Names
 		if !ok {
 			continue
 		}
+		// A change of labels does not move Pods, so jobs that select by Pods need only the coming and going of nodes.
 		bothThere := was != nil && is != nil
 		if job.Spec.PodSelector != nil && !bothThere || choosesNode(job, was) != choosesNode(job, is) {
 			woken.Insert(types.NamespacedName{Namespace: job.Namespace, Name: job.Name})
@@ -168,6 +170,7 @@ func (e *events) pod(before, after metav1.Object) (woken []types.NamespacedName)
 	if was.node == is.node && maps.Equal(was.labels, is.labels) {
 		return nil
 	}
+	// A new Pod has no state before, and a deleted one has none after.
 	namespace := was.namespace
 	if is.namespace != "" {
 		namespace = is.namespace
@@ -223,12 +226,14 @@ func secretChanged(before, after metav1.Object) []types.NamespacedName {
 		if secret == nil {
 			continue
 		}
+		// The users of both states are queued: one that was removed may wait for this event.
 		for _, reference := range referencesOf(secret.GetAnnotations()[pub.ImagePullJobReferencesKey]) {
 			if namespace, name, err := cache.SplitMetaNamespaceKey(reference); err == nil {
 				woken.Insert(types.NamespacedName{Namespace: namespace, Name: name})
 			}
 		}
 	}
+	// This key is that of the copy. reap checks it when its time is over.
 	if copied, ok := after.(*corev1.Secret); ok && isUnused(copied) {
 		woken.Insert(types.NamespacedName{Namespace: copied.Namespace, Name: copied.Name})
 	}

@@ -46,6 +46,7 @@ func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int
 		rest = rest[len(batch):]
 		count, names, err := r.ask(ctx, q, batch)
 		failures = append(failures, err)
+		// Nodes that refused do not take a place, so the loop goes on with the next nodes.
 		asked, refused, free = asked+count, append(refused, names...), free-int(count)
 		if err != nil {
 			break // The outcome is unknown, so asking more nodes could be too many.
@@ -72,6 +73,7 @@ func (r *Reconciler) agentsFirst(nodes []*v1beta1.NodeImage) []*v1beta1.NodeImag
 // caller gets one joined error for all writes that failed otherwise.
 func (r *Reconciler) ask(ctx context.Context, q *request, targets []*v1beta1.NodeImage) (asked int32, refused []string, err error) {
 	var count atomic.Int32
+	// Each goroutine writes only its own element, so no lock is needed.
 	refusals := make([]bool, len(targets))
 	err = podcontrol.Parallel(len(targets), width, func(i int) error {
 		written, err := r.write(ctx, q.job, targets[i], q.assign)
@@ -103,10 +105,12 @@ func (r *Reconciler) releaseOthers(ctx context.Context, q *request) error {
 	if q.job.Generation <= 1 {
 		return nil
 	}
+	// The index holds all NodeImages that name the job, also those of nodes that it no longer selects.
 	items, err := r.byOwner.ByIndex(imagetag.OwnersIndex, string(q.job.UID))
 	if err != nil {
 		return fmt.Errorf("list NodeImages by owner: %w", err)
 	}
+	// The change is computed again for each version of the NodeImage, see write.
 	release := func(image *v1beta1.NodeImage) bool { return disown(image, q.job.UID, q.ref) }
 	var targets []*v1beta1.NodeImage
 	for _, item := range items {
@@ -129,6 +133,7 @@ func (r *Reconciler) write(ctx context.Context, job *v1beta1.ImagePullJob, image
 	base := image
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		after := base.DeepCopy()
+		// Another write has already done what this one is for.
 		if !change(after) {
 			return nil
 		}
@@ -140,6 +145,7 @@ func (r *Reconciler) write(ctx context.Context, job *v1beta1.ImagePullJob, image
 			}
 			base = fresh
 		}
+		// A conflict wrote nothing, so the guard has nothing to wait for.
 		if err == nil {
 			written = true
 			r.guard.Wrote(job.UID, images, stored.ResourceVersion)

@@ -27,6 +27,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (
 		return r.finish(ctx, job)
 	// The finalizer is stored before the first Secret is copied. Without it, a deleted job could leave copies of credentials behind.
 	case len(job.Spec.PullSecrets) > 0 && !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer):
+		// The write is an event, and its pass goes on with the pull.
 		protected := job.DeepCopy()
 		protected.Finalizers = append(protected.Finalizers, pub.DeletionProtectionFinalizer)
 		return reconcile.Result{}, r.update(ctx, protected)
@@ -88,6 +89,7 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	secrets, unknown := r.secretsOf(ctx, job)
 	refused, again := r.refusals.nodes(job, ref)
 	now := r.clock.Now()
+	// The counts come from the cache, which shows all own writes of the last pass. The guard has waited for that.
 	c := count(chosen, job.UID, ref, secrets, refused, now)
 	status := c.status(job, now)
 	var pushed error
@@ -96,6 +98,7 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 		var asked int32
 		var refuse []string
 		asked, refuse, pushed = r.push(ctx, q, &c)
+		// Refusals can complete the job, so the status is computed again.
 		if len(refuse) > 0 {
 			c.refuse(refuse)
 			status = c.status(job, now)
@@ -155,7 +158,9 @@ func (r *Reconciler) recheckIn(job *v1beta1.ImagePullJob, status *v1beta1.ImageP
 	if status.CompletionTime != nil {
 		return 0
 	}
+	// The status has whole seconds. A pass that comes too early waits for at least another second.
 	recheck := max(deadlineIn(job, status, now), time.Second)
+	// Secrets of users are not watched, so the job reads them again from time to time.
 	if len(job.Spec.PullSecrets) > 0 && job.Namespace != r.copies.namespace {
 		recheck = min(recheck, secretsCheck)
 	}

@@ -58,6 +58,7 @@ func (f *refusals) nodes(job *v1beta1.ImagePullJob, ref imagetag.Reference) (nod
 			nodes = map[string]bool{}
 		}
 		nodes[key.node] = true
+		// The job that ends counts the node as failed and never asks it again.
 		if endless(job) && (again == 0 || left < again) {
 			again = left
 		}

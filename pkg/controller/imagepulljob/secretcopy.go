@@ -71,6 +71,7 @@ func (c *copies) copyOf(source, job string) (*corev1.Secret, error) {
 	}
 	var found []*corev1.Secret
 	for _, item := range items {
+		// A copy that is being deleted cannot be used for long.
 		if copied, ok := item.(*corev1.Secret); ok && copied.DeletionTimestamp == nil {
 			found = append(found, copied)
 		}
@@ -79,6 +80,7 @@ func (c *copies) copyOf(source, job string) (*corev1.Secret, error) {
 		return nil, nil
 	}
 	slices.SortFunc(found, func(a, b *corev1.Secret) int { return cmp.Compare(a.Name, b.Name) })
+	// A job that already uses a copy stays with it, so the NodeImages need no other reference.
 	if i := slices.IndexFunc(found, func(s *corev1.Secret) bool { return refersTo(s, job) }); i >= 0 {
 		return found[i], nil
 	}
@@ -101,6 +103,7 @@ func newCopy(namespace string, source *corev1.Secret, job string) *corev1.Secret
 // caller owns. The type of a Secret cannot change. If the source was created again with another type, it is copied again once no
 // job uses this copy.
 func refresh(copied, source *corev1.Secret, job string) {
+	// The users are read before the annotations are replaced by those of the source.
 	jobs := referencesOf(copied.Annotations[referencesKey])
 	copied.Data = maps.Clone(source.Data)
 	copied.Labels = maps.Clone(source.Labels)

@@ -70,12 +70,14 @@ func (c *copies) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1
 	if len(job.Spec.PullSecrets) == 0 {
 		return nil, nil, nil
 	}
+	// last is the zero value for the first check of a job, also after a restart of the controller.
 	last := c.last(job.UID)
 	now := c.clock.Now()
 	// The last result is used only while all its copies still exist. A negative age comes from a clock that was set back.
 	if age := now.Sub(last.at); age >= 0 && age < secretsCheck && c.hold(last.refs, job) {
 		return last.refs, nil, nil
 	}
+	// The first read of a job comes from etcd, so a Secret that was created just before the job is found.
 	found, err := c.copyAll(ctx, job, last.at.IsZero())
 	if err != nil {
 		return nil, nil, err
@@ -115,6 +117,7 @@ func (c *copies) copyAll(ctx context.Context, job *v1beta1.ImagePullJob, first b
 			found.missing = append(found.missing, fmt.Sprintf("%s (type %s does not hold registry credentials)", name, source.Type))
 			continue
 		}
+		// The copy exists before any NodeImage names it.
 		copied, err := c.ensure(ctx, source, job)
 		if err != nil {
 			return check{}, err
@@ -214,6 +217,7 @@ func (c *copies) reap(ctx context.Context, key types.NamespacedName) (reconcile.
 	item, _, err := c.indexer.GetByKey(key.String())
 	copied, ok := item.(*corev1.Secret)
 	if err != nil || !ok || key.Namespace != c.namespace || !isUnused(copied) || copied.DeletionTimestamp != nil {
+		// The key can also be that of a deleted job. Then nothing is kept under its name.
 		c.seenUsed(key.Name)
 		return reconcile.Result{}, err
 	}
@@ -286,6 +290,7 @@ func (c *copies) last(job types.UID) check {
 	return c.checked[job]
 }
 
+// keep stores the result of a check.
 func (c *copies) keep(job types.UID, found check) {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -39,12 +39,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 		return reconcile.Result{}, fmt.Errorf("get Node of Pod: %w", err)
 	}
 	g := groupsOf(sidecars, node.Labels["type"] == virtual)
+	// Each pass makes one step. What the kubelet then does changes the Pod, and that event causes the next pass.
 	if running := left(g.inPlace); len(running) > 0 {
 		return reconcile.Result{}, r.replaceImages(ctx, pod, running)
 	}
 	if running := left(g.kill); len(running) > 0 {
 		return r.stop(ctx, pod, running)
 	}
+	// Sidecars whose exit codes count have all ended here, so the phase is known.
 	running := left(g.ignored)
 	if len(running) == 0 {
 		return reconcile.Result{}, nil
@@ -62,6 +64,7 @@ func (r *Reconciler) replaceImages(ctx context.Context, pod *corev1.Pod, sidecar
 	for i := range after.Spec.Containers {
 		container := &after.Spec.Containers[i]
 		for _, s := range sidecars {
+			// A sidecar that has the image already only has not ended yet.
 			if s.container.Name == container.Name && container.Image != s.image {
 				container.Image = s.image
 				replaced = append(replaced, container.Name)
@@ -98,6 +101,7 @@ func (r *Reconciler) finish(ctx context.Context, pod *corev1.Pod, succeeded bool
 		return nil
 	}
 	after := pod.DeepCopy()
+	// The exit codes of the main containers decide.
 	after.Status.Phase = corev1.PodFailed
 	if succeeded {
 		after.Status.Phase = corev1.PodSucceeded

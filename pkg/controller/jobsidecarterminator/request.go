@@ -30,6 +30,7 @@ func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, sidecars []sidec
 	if len(sidecars) == 0 {
 		return reconcile.Result{}, nil
 	}
+	// The cache shows the request of an earlier pass: the guard has waited for it.
 	existing, err := r.requestOf(pod)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -54,6 +55,7 @@ func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, sidecars []sidec
 	klog.FromContext(ctx).V(2).Info("Replacing a request that did not end all sidecars", "request", klog.KObj(existing))
 	err = r.kruise.AppsV1beta1().ContainerRecreateRequests(pod.Namespace).Delete(ctx, existing.Name,
 		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(existing.UID))})
+	// Neither case is an error: the request is already deleted, or a new one has its name.
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return reconcile.Result{}, fmt.Errorf("delete request: %w", err)
 	}
@@ -72,7 +74,8 @@ func (r *Reconciler) requestOf(pod *corev1.Pod) (*v1beta1.ContainerRecreateReque
 	return nil, nil //nolint:nilnil // see above
 }
 
-// covers reports whether a request names all of the sidecars.
+// covers reports whether a request names all of the sidecars. A sidecar that had not started when the request was made is missing in
+// it.
 func covers(request *v1beta1.ContainerRecreateRequest, sidecars []sidecar) bool {
 	for _, s := range sidecars {
 		if !slices.ContainsFunc(request.Spec.Containers, func(c v1beta1.ContainerRecreateRequestContainer) bool {
@@ -90,6 +93,7 @@ func startedAgain(request *v1beta1.ContainerRecreateRequest, sidecars []sidecar)
 	for _, s := range sidecars {
 		for i := range request.Spec.Containers {
 			container := &request.Spec.Containers[i]
+			// Admission has recorded in StatusContext which instance the request is for.
 			if container.Name != s.container.Name || container.StatusContext == nil || s.status.State.Running == nil {
 				continue
 			}

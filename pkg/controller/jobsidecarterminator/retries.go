@@ -26,7 +26,8 @@ type tries struct {
 	at    time.Time
 }
 
-// made records a request.
+// made records a request. The count only grows while the Pod exists, so a sidecar that starts again and again is stopped less and
+// less often.
 func (r *retries) made(pod types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,6 +48,7 @@ func (r *retries) wait(pod types.UID, since time.Time) time.Duration {
 	for n := 1; n < last.count && delay < lastRetry; n++ {
 		delay *= 2
 	}
+	// A request that ended at once still counts from its creation.
 	if last.at.After(since) {
 		since = last.at
 	}

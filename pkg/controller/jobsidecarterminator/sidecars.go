@@ -61,7 +61,7 @@ func concerned(pod *corev1.Pod) bool {
 	return false
 }
 
-// statusOf returns the status of a container, or nil.
+// statusOf returns the status of a container, or nil. Init containers are not looked at.
 func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == name {
@@ -71,7 +71,7 @@ func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	return nil
 }
 
-// sidecarsOf returns the sidecars of a Pod in the order of its spec.
+// sidecarsOf returns the sidecars of a Pod in the order of its spec. The order is that of the names in requests and events.
 func sidecarsOf(pod *corev1.Pod) (sidecars []sidecar) {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
@@ -88,8 +88,10 @@ func sidecarsOf(pod *corev1.Pod) (sidecars []sidecar) {
 }
 
 // mainsDone reports whether no other container runs or will be started again, and whether all of them succeeded. It returns false
-// until the kubelet has reported every container. A Pod that has only sidecars has no container to wait for. Restartable init containers do not count: the kubelet ends them itself.
+// until the kubelet has reported every container. A Pod that has only sidecars has no container to wait for. Restartable init
+// containers do not count: the kubelet ends them itself.
 func mainsDone(pod *corev1.Pod) (done, succeeded bool) {
+	// A container that is not reported yet may be a main container that has not started.
 	if len(pod.Spec.Containers) != len(pod.Status.ContainerStatuses) {
 		return false, false
 	}
@@ -103,6 +105,7 @@ func mainsDone(pod *corev1.Pod) (done, succeeded bool) {
 		if status == nil || status.State.Terminated == nil {
 			return false, false
 		}
+		// A container that ended but will be started again is not done.
 		code := status.State.Terminated.ExitCode
 		if restarts(pod, container, code) {
 			return false, false
@@ -162,7 +165,7 @@ func groupsOf(sidecars []sidecar, virtual bool) (g groups) {
 	return g
 }
 
-// left returns the sidecars that have not ended.
+// left returns the sidecars that have not ended. A sidecar without a status counts, because the kubelet may still start it.
 func left(sidecars []sidecar) (running []sidecar) {
 	for i := range sidecars {
 		if !sidecars[i].ended() {

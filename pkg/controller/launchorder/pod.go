@@ -36,7 +36,8 @@ func completed(pod *corev1.Pod) bool {
 	return pod.Annotations[pub.ContainerLaunchCompletedKey] == "true"
 }
 
-// lost reports whether a container waits for its configuration. After all keys were added, the ConfigMap may be missing.
+// lost reports whether a container waits for its configuration. After all keys were added, the ConfigMap may be missing. Only then is
+// a Pod reconciled that was completed before.
 func lost(pod *corev1.Pod) bool {
 	for i := range pod.Status.ContainerStatuses {
 		if waiting := pod.Status.ContainerStatuses[i].State.Waiting; waiting != nil && waiting.Reason == reasonNoConfig {

@@ -68,6 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 		return reconcile.Result{}, err
 	}
 	annotations := map[string]string{}
+	// From then on, the Pod leaves the queue, see concerned.
 	if o.done && !completed(pod) {
 		annotations[pub.ContainerLaunchCompletedKey] = opened
 	}
@@ -124,7 +125,8 @@ func (r *Reconciler) open(ctx context.Context, pod *corev1.Pod, keys []string) (
 var errForeign = errors.New("the ConfigMap of the barrier exists and does not belong to a Pod")
 
 // remove deletes the ConfigMap of an earlier Pod of the same name, whose keys would let all containers start at once. It returns a
-// NotFound error if the ConfigMap is deleted now. A ConfigMap of a user stays.
+// NotFound error if the ConfigMap is deleted now. A ConfigMap of a user stays. The UID is a precondition, so a barrier that another
+// pass has just created stays.
 func (r *Reconciler) remove(ctx context.Context, pod *corev1.Pod, existing *corev1.ConfigMap) error {
 	if ownerOf(existing) == "" {
 		r.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedLaunchOrder",
@@ -140,7 +142,7 @@ func (r *Reconciler) remove(ctx context.Context, pod *corev1.Pod, existing *core
 	return apierrors.NewNotFound(corev1.Resource("configmaps"), existing.Name)
 }
 
-// ownerOf returns the UID of the Pod that owns a ConfigMap, or "".
+// ownerOf returns the UID of the Pod that owns a ConfigMap, or "". A ConfigMap with any other owner counts as one of a user.
 func ownerOf(barrier *corev1.ConfigMap) types.UID {
 	for _, ref := range barrier.OwnerReferences {
 		if ref.Kind == "Pod" && ref.APIVersion == "v1" {

@@ -103,11 +103,13 @@ func (p *planner) retained() (changes []engine.ClaimChange) {
 	}
 	for i := range p.slots {
 		slot := &p.slots[i]
+		// The Pod may have been condemned before its ordinal came back.
 		if slot.pod != nil && slot.pod.DeletionTimestamp != nil {
 			continue // A claim that goes with the Pod must go.
 		}
 		changes = append(changes, p.ownClaims(slot.ordinal, p.ownersInRange())...)
 	}
+	// These Pods are out of range, so the other part of the policy decides about their claims.
 	for _, pod := range p.condemned {
 		changes = append(changes, p.ownClaims(p.ordinal(pod), p.ownersOutOfRange(pod))...)
 	}
@@ -157,6 +159,7 @@ func (p *planner) handedOver(pod *corev1.Pod) bool {
 		return true
 	}
 	for _, claim := range p.claims(p.ordinal(pod)) {
+		// A claim that is being deleted goes anyway, so its owners do not matter.
 		if claim.DeletionTimestamp == nil && !p.ownedBy(claim, pod.Name, p.ownersOutOfRange(pod)) {
 			return false
 		}

@@ -44,6 +44,8 @@ type planner struct {
 	recheck time.Duration
 }
 
+// newPlanner sorts the Pods of a view into slots. wanted are the ordinals in range, and waits tells how long the failed Pod of an
+// ordinal must wait for its deletion.
 func newPlanner(v *engine.View, set *v1beta1.StatefulSet, s settings, wanted []int, waits func(int) time.Duration) *planner {
 	p := &planner{View: v, settings: s, set: set, rolling: rollingOf(set), ordered: ordered(set), waits: waits}
 	places := make(map[int]int, len(wanted))
@@ -57,6 +59,7 @@ func newPlanner(v *engine.View, set *v1beta1.StatefulSet, s settings, wanted []i
 		if !ours {
 			continue
 		}
+		// A Pod whose name is not one of the set's has no slot and is left alone.
 		if i, inRange := places[ordinal]; inRange {
 			p.slots[i].pod = pod
 		} else {

@@ -45,7 +45,7 @@ func (p *planner) outgrown(ordinal int) bool {
 
 // grow makes the claims of a slot as large as their templates. It returns whether the Pod may go on to its update: all its claims
 // have their new size, or get it when the Pod starts again. A claim that does not exist is created with its Pod, at the new size. An
-// error stops the update stage at this Pod.
+// error stops the update stage at this Pod. Several claims of a Pod grow at the same time.
 func (u *updater) grow(slot *slot) (grown bool, err error) {
 	if !u.grows() {
 		return true, nil

@@ -136,6 +136,7 @@ func (p *planner) create(w *walk, i int) {
 	if !ready {
 		return
 	}
+	// A revision that cannot be decoded fails this slot only. The walk goes on.
 	blueprint, err := p.blueprint(p.revisionFor(i))
 	if err != nil {
 		w.failures = append(w.failures, err)
@@ -223,6 +224,7 @@ func (p *planner) condemn() engine.Stage {
 		if pod.DeletionTimestamp == nil && p.handedOver(pod) && !p.waitsForOthers(i) {
 			p.ReplacePod(&stage, pod)
 		}
+		// Only the Pod with the highest ordinal may go now.
 		if p.ordered {
 			break
 		}

@@ -105,6 +105,7 @@ func (p *planner) claimStatus() (all []v1beta1.VolumeClaimStatus) {
 		status := v1beta1.VolumeClaimStatus{VolumeClaimName: template.Name}
 		for j := range p.slots {
 			claim := p.Claim(claimName(p.set, template, p.slots[j].ordinal))
+			// A claim that is being deleted is replaced by one at the new size.
 			if claim == nil || claim.DeletionTimestamp != nil || !compatible(claim, template) {
 				continue
 			}

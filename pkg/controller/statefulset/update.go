@@ -51,6 +51,7 @@ func (p *planner) byPriority() (order []int, err error) {
 			order = append(order, i)
 			continue
 		}
+		// Pods are sorted, and places finds their slots again.
 		places[pod], rest = i, append(rest, pod)
 	}
 	sorted, err := ordering.ByStrategy(rest, rest, p.rolling.UnorderedUpdate.PriorityStrategy, nil)
@@ -120,7 +121,9 @@ func (u *updater) deletePicked() {
 		if pod == nil || pod.DeletionTimestamp != nil || !lifecycle.SpecifiedDelete(pod) {
 			continue
 		}
+		// A picked Pod is replaced by its deletion, so the update leaves it alone in this pass.
 		u.picked[i] = true
+		// A Pod that has to wait stays picked, so the update does not touch it either.
 		if u.unavailable[i] || len(u.unavailable) < u.limit {
 			u.unavailable[i] = true
 			u.ReplacePod(&u.stage, pod)
