@@ -63,7 +63,7 @@ func (p *planner) plan() *engine.Plan {
 }
 
 // calculate runs the rollout arithmetic over the Pods. An error means that a number or percentage in the spec cannot be resolved.
-// Validation refuses such values, so only an object from before the validation can have them.
+// Validation refuses such values.
 func (p *planner) calculate() (rollout.Diff, error) {
 	// The arithmetic sees only what counts for it, so its tests need no Pods.
 	pods := make([]rollout.Pod, 0, len(p.Pods))

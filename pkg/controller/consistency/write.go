@@ -49,7 +49,7 @@ func (r *record) late(resource schema.GroupResource, store Store) *write {
 }
 
 // undone asks the server and returns whether the server does not have the write. A version of the server that is older than the write
-// proves that the write is lost, because versions of a store never decrease.
+// proves that the write is lost, because a server that keeps its data never returns an older version.
 func (w *write) undone(ctx context.Context, look Look) (bool, error) {
 	version, found, err := look(ctx, w.resource, w.deleted.Namespace, w.deleted.Name)
 	if err != nil {

@@ -34,7 +34,8 @@ func (r *Reconciler) drain(
 	if strategy := request.Spec.Strategy; strategy == nil || strategy.UnreadyGracePeriodSeconds == nil || isDrained(request) {
 		return request, false, nil
 	}
-	// Without the readiness gate, the key has no effect. The grace period still counts, as the contract says.
+	// Without the readiness gate, the key has no effect. The grace period still counts (case 18 of
+	// docs/contract/containerrecreaterequest.md).
 	if !readiness.Gated(pod) {
 		return request, true, nil
 	}

@@ -28,8 +28,8 @@ func (p *planner) manage(a amounts) (engine.Stage, error) {
 			missing = append(missing, at)
 		}
 	}
-	// Deletions are cut after the planning, so the order of the nodes decides which of them wait.
 	err := p.create(&stage, shuffled(p.progressive(missing, a.partition)), a.burst)
+	// The nodes are sorted by name, so the names decide which deletions wait.
 	stage.Delete = stage.Delete[:min(len(stage.Delete), a.burst)]
 	return stage, err
 }
@@ -59,13 +59,13 @@ func (p *planner) manageNode(stage *engine.Stage, at *place, surges bool) (missi
 			}
 		}
 	default:
-		// Without surge, a node keeps its oldest Pod. More than one can exist after an adoption or after a surge was switched off.
 		running := p.deleteEnded(stage, at)
 		// With surge, a node may have an old Pod and its replacement.
 		if surges {
 			p.keepTwo(stage, running)
 			return len(running) == 0 && at.run
 		}
+		// Without surge, a node keeps its oldest Pod. More than one can exist after an adoption or after a surge was switched off.
 		for _, pod := range running[min(1, len(running)):] {
 			p.DeletePod(stage, pod)
 		}

@@ -39,8 +39,8 @@ var tolerated = []corev1.Toleration{
 }
 
 // tolerate adds the tolerations of every DaemonSet to the given spec, which the caller owns. A Pod in the network of the host needs
-// no network of the node, so it also tolerates that it is missing. A toleration of the template for the same taint is replaced, so
-// there is only one.
+// no network of the node, so it also tolerates that it is missing. An equal toleration of the template is replaced, so there is only
+// one.
 func tolerate(spec *corev1.PodSpec) {
 	all := tolerated
 	if spec.HostNetwork {
@@ -139,7 +139,7 @@ func (r *Reconciler) places(set *v1beta1.DaemonSet, pods, orphans []*corev1.Pod)
 	}
 	all := make([]*place, 0, len(byName))
 	for _, at := range byName {
-		// Nodes without a Pod where none is to run need no decision.
+		// A node without a Pod, where none may run or go on, needs no decision.
 		if at.run || at.stay || len(at.pods) > 0 {
 			oldestFirst(at.pods)
 			all = append(all, at)

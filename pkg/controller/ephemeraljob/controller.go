@@ -87,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1alpha1.EphemeralJob) 
 	case job.DeletionTimestamp != nil:
 		return reconcile.Result{}, r.release(ctx, job)
 	case job.Status.CompletionTime != nil:
-		// The default is set here, because the API stores no default for the field.
+		// A job without the field keeps it empty, so the default is set here.
 		ttl := defaultTTL
 		if job.Spec.TTLSecondsAfterFinished != nil {
 			ttl = *job.Spec.TTLSecondsAfterFinished

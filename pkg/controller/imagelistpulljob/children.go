@@ -86,6 +86,7 @@ func child(list *v1beta1.ImageListPullJob, image, hash string) *v1beta1.ImagePul
 // status returns the list job's status from the children that it keeps. A child without a start time is not counted, because its
 // controller has not seen it yet. Only children that stay count, so a list that changed does not count images that it no longer has.
 func status(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, now time.Time) v1beta1.ImageListPullJobStatus {
+	// Times in a status have whole seconds.
 	moment := metav1.NewTime(now).Rfc3339Copy()
 	result := v1beta1.ImageListPullJobStatus{StartTime: list.Status.StartTime, Desired: int32(len(list.Spec.Images))}
 	if result.StartTime == nil {

@@ -70,6 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, list *v1beta1.ImageListPullJ
 	// Garbage collection deletes the children.
 	case list.DeletionTimestamp != nil:
 		return reconcile.Result{}, nil
+	// A list job that has ended creates no more children, even if its spec changes.
 	case list.Status.CompletionTime != nil:
 		return r.finish(ctx, list)
 	}

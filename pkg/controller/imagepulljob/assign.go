@@ -146,8 +146,8 @@ func ownsOther(image *v1beta1.NodeImage, job types.UID, except imagetag.Referenc
 	return false
 }
 
-// disown removes the job from every tag but the one that it asks for now, because the job's image may have changed. It changes
-// the given object, which the caller owns, and returns whether anything changed.
+// disown removes the job from every tag but the one that it asks for now, because the job's image may have changed. It changes the
+// given object, which the caller owns, and returns whether anything changed. A tag of which the job was the only owner is removed.
 func disown(image *v1beta1.NodeImage, job types.UID, except imagetag.Reference) (changed bool) {
 	for name, entry := range image.Spec.Images {
 		for i := range entry.Tags {

@@ -104,7 +104,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	return r, c
 }
 
-// running reports whether a job has not ended.
+// running reports whether a job has not ended. A job that is being deleted asks no more nodes.
 func running(job *v1beta1.ImagePullJob) bool {
 	return job.Status.CompletionTime == nil && job.DeletionTimestamp == nil
 }
@@ -118,8 +118,9 @@ func ownerRef(job *v1beta1.ImagePullJob) corev1.ObjectReference {
 }
 
 const (
-	// secretsCheck is how often the Secrets that a running job names are read again. They are in the namespaces of users, which
-	// the controller must not watch. A change shows in the copy within 5 s.
+	// secretsCheck is how often the Secrets that a running job names are read again. They are in the namespaces of users, which the
+	// controller must not watch. A change shows in the copy within 5 s. The interval is a second shorter, because a pass takes time,
+	// too.
 	secretsCheck = 4 * time.Second
 	// unusedAge is how long a copy stays after its last user. Jobs that run one after the other then share it.
 	unusedAge = 5 * time.Second

@@ -134,7 +134,7 @@ func (c *census) expire(status *v1beta1.ImagePullJobStatus) {
 	status.Active, status.Failed, status.FailedNodes = 0, int32(len(failed)), failed
 }
 
-// endless reports whether a job never ends.
+// endless reports whether a job never ends. It serves new nodes and expired tags until it is deleted.
 func endless(job *v1beta1.ImagePullJob) bool {
 	return job.Spec.CompletionPolicy.Type == v1beta1.CompletionPolicyNever
 }
@@ -152,8 +152,8 @@ func deadlineIn(job *v1beta1.ImagePullJob, status *v1beta1.ImagePullJobStatus, n
 	return time.Duration(*seconds)*time.Second - now.Sub(status.StartTime.Time)
 }
 
-// parallelism returns how many nodes may pull the image at once. A value that is not a number pauses the job. Validation rejects
-// such a value, and any guess could be wrong.
+// parallelism returns how many nodes may pull the image at once. A value that is not a number pauses the job. Validation rejects such
+// a value, and any guess could be wrong. Zero pauses a job, and the default is 1.
 func parallelism(value *intstr.IntOrString) int {
 	limit := ptr.Deref(value, intstr.FromInt32(1))
 	if limit.Type == intstr.Int {

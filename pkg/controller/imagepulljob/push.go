@@ -23,7 +23,8 @@ const (
 	// rememberedVersions is the maximum number of removed tags whose versions are kept. Beyond that, the least recently used one is
 	// dropped, and the report of the node is the only record.
 	rememberedVersions = 100000
-	// refusedAtOnce is the maximum number of nodes that may refuse in one pass. The next pass continues with the other nodes.
+	// refusedAtOnce is the maximum number of nodes that may refuse in one pass. The next pass continues with the other nodes. Each
+	// refusal is an event, and a pass must not take too long.
 	refusedAtOnce = 100
 )
 
@@ -131,6 +132,7 @@ func (r *Reconciler) write(ctx context.Context, job *v1beta1.ImagePullJob, image
 	client := r.kruise.AppsV1beta1().NodeImages()
 	// The first attempt uses the cached object, so it needs no read.
 	base := image
+	// After a few conflicts in a row, the error is returned and the queue retries.
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		after := base.DeepCopy()
 		// Another write has already done what this one is for.

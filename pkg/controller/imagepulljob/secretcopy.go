@@ -16,6 +16,8 @@ import (
 )
 
 const (
+	// sourceKey and referencesKey are annotations of a copy. They hold its source, and the jobs that use it, as namespace/name. All
+	// that is known of a copy is stored in it, so a restart of the controller loses nothing.
 	sourceKey     = pub.ImagePullJobSourceKey
 	referencesKey = pub.ImagePullJobReferencesKey
 

@@ -51,6 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 	if len(running) == 0 {
 		return reconcile.Result{}, nil
 	}
+	// The phase comes before the request. If a sidecar ended first, its exit code could decide the phase.
 	if err := r.finish(ctx, pod, succeeded); err != nil {
 		return reconcile.Result{}, err
 	}

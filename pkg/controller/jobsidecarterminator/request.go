@@ -15,7 +15,8 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// requestTTL is how long a finished request stays, in seconds, so that users can read what happened.
+// requestTTL is how long a finished request stays, in seconds, so that users can read what happened. A request that must be repeated
+// is deleted earlier.
 const requestTTL int32 = 60
 
 // requestName returns the name of the one request of a Pod. The UID keeps Pods of the same name apart.

@@ -17,7 +17,8 @@ const firstRetry, lastRetry = 10 * time.Second, 5 * time.Minute
 type retries struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
-	of    map[types.UID]tries
+	// of holds the tries by the UID of the Pod.
+	of map[types.UID]tries
 }
 
 // tries is the number of requests for a Pod, and the time of the last one.

@@ -155,6 +155,7 @@ func groupsOf(sidecars []sidecar, virtual bool) (g groups) {
 		switch {
 		case virtual && s.image != "":
 			g.inPlace = append(g.inPlace, s)
+		// The sidecar is marked for the other kind of node only.
 		case virtual || !s.stops:
 		case s.ignored:
 			g.ignored = append(g.ignored, s)

@@ -29,8 +29,8 @@ type slot struct {
 type planner struct {
 	*engine.View
 	settings
+	set *v1beta1.StatefulSet
 	// rolling is never nil, see rollingOf. ordered is true for the Pod management policy OrderedReady.
-	set     *v1beta1.StatefulSet
 	rolling *v1beta1.RollingUpdateStatefulSetStrategy
 	ordered bool
 	// slots are the places in range, in ascending order. condemned are the Pods outside of the range, the highest ordinal first.
