@@ -11,7 +11,9 @@ import (
 
 // AgentMetrics count the Pods of node agents by their readiness, as changes arrive. The methods of a nil pointer do nothing.
 type AgentMetrics struct {
-	pods  *metrics.GaugeVec
+	// pods has one series for each state, "ready" and "not_ready".
+	pods *metrics.GaugeVec
+	// begun is true once a controller counts the agents.
 	begun atomic.Bool
 }
 
@@ -30,6 +32,8 @@ func (m *AgentMetrics) Register(register func(metrics.Registerable) error) error
 // begin returns true for the first caller. Several controllers watch the agents, and only one may count them.
 func (m *AgentMetrics) begin() bool { return m != nil && m.begun.CompareAndSwap(false, true) }
 
+// count adds the change to the gauge of the Pod's state. The caller subtracts the state before a change and adds the state after it,
+// so no recount is necessary. A nil Pod is one that is new, deleted, or of no agent.
 func (m *AgentMetrics) count(pod *corev1.Pod, change float64) {
 	if pod == nil {
 		return

@@ -17,7 +17,8 @@ import (
 	"kruise.io/kruise/pkg/workload/refusals"
 )
 
-// Budget returns the budget for updates, or nil if its feature gate is off.
+// Budget returns the budget for updates, or nil if its feature gate is off. The budget reads cached PodUnavailableBudgets by index,
+// but reserves with a write to the server, so two replicas or a stale cache cannot grant the same Pod twice.
 func (c *Of[T]) Budget() engine.Budget {
 	if !c.deps.Features.Enabled(features.PodUnavailableBudgetUpdateGate) {
 		return nil
@@ -33,7 +34,7 @@ func (c *Of[T]) Budget() engine.Budget {
 // managerUser is the user of updates by controllers in the metric of refusals.
 const managerUser = "kruise-manager"
 
-// counted is a budget whose refusals are counted.
+// counted is a budget whose refusals are counted. The manager is one user in that metric.
 type counted struct {
 	engine.Budget
 	refusals *refusals.Counter
@@ -43,6 +44,8 @@ type counted struct {
 func (c counted) Reserve(ctx context.Context, workload metav1.Object, kind schema.GroupKind, pod *corev1.Pod) error {
 	err := c.Budget.Reserve(ctx, workload, kind, pod)
 	var refusal *disruption.Refusal
+	// NotObserved is no refusal by the user's numbers. It ends as soon as the budget's controller has counted, and the update is
+	// tried again.
 	if c.refusals != nil && errors.As(err, &refusal) && refusal.Reason != disruption.NotObserved {
 		c.refusals.Count(strings.Join([]string{kind.Kind, workload.GetNamespace(), workload.GetName()}, "_"), managerUser)
 	}

@@ -21,15 +21,20 @@ import (
 // record which informers the controller asked for. A controller is started once the API servers serve all of them, and its first
 // reconcile waits until all of them are synced. Only Caches starts informers.
 type Caches struct {
+	// namespace is the only namespace that the program watches, or empty for all.
 	namespace string
 	kruise    externalversions.SharedInformerFactory
-	newKube   func(scope scope, transform cache.TransformFunc) informers.SharedInformerFactory
+	// newKube makes the factory of a scope. Factories are made when a controller asks for the first informer of their scope.
+	newKube func(scope scope, transform cache.TransformFunc) informers.SharedInformerFactory
 	// outages are the outages of this project's API server, under true, and of the host cluster's.
 	outages map[bool]*outage
 
-	lock    sync.Mutex
-	kube    map[scope]informers.SharedInformerFactory
+	// lock guards kube and started. The informers of one scope come from one factory, so controllers with the same scope share them.
+	lock sync.Mutex
+	kube map[scope]informers.SharedInformerFactory
+	// started holds the informers that were started once. A SharedIndexInformer cannot run twice.
 	started map[cache.SharedIndexInformer]bool
+	// running counts the goroutines of started informers, for Wait.
 	running sync.WaitGroup
 }
 
@@ -44,6 +49,8 @@ func NewCaches(kube kubernetes.Interface, kruise versioned.Interface, namespace 
 			return informers.NewSharedInformerFactoryWithOptions(kube, resync,
 				informers.WithNamespace(s.namespace), informers.WithTransform(transform))
 		},
+		// kube-apiserver answers /readyz itself. The list of one CloneSet goes through the aggregator to kruise-apiserver and reads
+		// its store, as the lists of reflectors do.
 		outages: map[bool]*outage{
 			true:  {probe: probing(kruise.Discovery().RESTClient(), "/apis/apps.kruise.io/v1beta1/clonesets?limit=1")},
 			false: {probe: probing(kube.Discovery().RESTClient(), "/readyz")},
@@ -62,7 +69,8 @@ type Need struct {
 	Kruise bool
 }
 
-// For returns the Deps for one controller.
+// For returns the Deps for one controller. Its informers and listers record themselves in it, so each controller needs a Deps of its
+// own.
 func (c *Caches) For(deps Deps) Deps {
 	deps.needs = &needs{}
 	deps.KubeInformers = &kubeInformers{caches: c, needs: deps.needs, scope: scope{namespace: c.namespace}, transform: Trim}
@@ -71,7 +79,8 @@ func (c *Caches) For(deps Deps) Deps {
 	return deps
 }
 
-// Start starts those of the informers that do not run yet. They run until the context ends.
+// Start starts those of the informers that do not run yet. They run until the context ends. It may be called again when another
+// controller starts, with needs that partly run already.
 func (c *Caches) Start(ctx context.Context, needs []Need) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -88,6 +97,8 @@ func (c *Caches) Start(ctx context.Context, needs []Need) {
 // Wait blocks until the informers have stopped.
 func (c *Caches) Wait() { c.running.Wait() }
 
+// kubeFactory returns the factory of a scope, and creates it on first use. The transform of the first caller applies to all, so
+// callers with one scope must pass the same transform.
 func (c *Caches) kubeFactory(s scope, transform cache.TransformFunc) informers.SharedInformerFactory {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -97,12 +108,15 @@ func (c *Caches) kubeFactory(s scope, transform cache.TransformFunc) informers.S
 	return c.kube[s]
 }
 
-// needs holds what one controller asked for, without duplicates.
+// needs holds what one controller asked for, without duplicates. Each accessor adds to it, also when the controller asks only for a
+// lister.
 type needs struct {
 	lock sync.Mutex
 	all  []Need
 }
 
+// add records an informer. A generated accessor asks for the same informer for its lister again, so add ignores a known one. The kind
+// stays empty if the scheme does not know the object; then nothing waits for its API.
 func (n *needs) add(scheme *runtime.Scheme, obj runtime.Object, s scope, informer cache.SharedIndexInformer) {
 	n.lock.Lock()
 	defer n.lock.Unlock()
@@ -116,12 +130,15 @@ func (n *needs) add(scheme *runtime.Scheme, obj runtime.Object, s scope, informe
 	n.all = append(n.all, need)
 }
 
+// list returns a copy, which the caller may read without the lock.
 func (n *needs) list() []Need {
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	return slices.Clone(n.all)
 }
 
+// synced returns the checks that the queue waits for. The queue calls it when it starts, so informers that the constructor added
+// after For are included.
 func (n *needs) synced() (all []cache.InformerSynced) {
 	for _, need := range n.list() {
 		all = append(all, need.Informer.HasSynced)

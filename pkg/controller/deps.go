@@ -20,8 +20,10 @@ import (
 // Deps is what the program passes to each controller's constructor. Caches.For makes the Deps of one controller. What only one
 // kind needs is in the Options of that kind's package.
 type Deps struct {
-	Kube            kubernetes.Interface
-	Kruise          versioned.Interface
+	// Kube and Kruise write, and read past the caches. Both use one kubeconfig; the aggregator forwards requests for Kruise kinds.
+	Kube   kubernetes.Interface
+	Kruise versioned.Interface
+	// Controllers ask for informers in their constructors only. A later request would not be part of Needs, so nobody would start it.
 	KubeInformers   KubeInformers
 	KruiseInformers KruiseInformers
 	// Dynamic and Mapper read workloads of kinds without Go types. They also read from the servers what caches do not show.
@@ -29,8 +31,10 @@ type Deps struct {
 	Mapper  meta.RESTMapper
 	// Recorder returns the event recorder of a component.
 	Recorder func(component string) record.EventRecorder
+	// Features are fixed when the program starts, so a constructor may decide once what it builds.
 	Features featuregate.FeatureGate
-	Clock    clock.PassiveClock
+	// Clock is the only source of time for controllers, so tests can set it.
+	Clock clock.PassiveClock
 	// Options are the queue options of this controller.
 	Options reconcile.Options
 	// ExpectationTimeout is how long a cache may take to show a write before the server is asked.
@@ -44,6 +48,7 @@ type Deps struct {
 	// Rollouts shows how far rollouts are. It may be nil.
 	Rollouts *rolloutprogress.Metrics
 
+	// needs is set by Caches.For. A Deps without it has no informers.
 	needs *needs
 }
 

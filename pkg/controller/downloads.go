@@ -22,8 +22,10 @@ import (
 // Downloads pulls the new images of rollouts on the nodes that will need them. Nothing waits for a pull: an update that comes first
 // only gets the image later. It is nil if the feature gate is off.
 type Downloads struct {
+	// jobs finds the ImagePullJobs of a workload by its UID. The workload owns them, so garbage collection deletes them with it.
 	jobs   cache.Indexer
 	client client.ImagePullJobsGetter
+	// engine writes labels of revisions and records these writes in the guard.
 	engine *engine.Engine
 }
 
@@ -40,13 +42,17 @@ func (c *Of[T]) Downloads(gate featuregate.Feature, e *engine.Engine) *Downloads
 type Download struct {
 	// Revision is the stored update revision, or nil if it is not stored.
 	Revision *appsv1.ControllerRevision
-	// Done is true if no Pod remains to be updated. Due is true if the user's settings allow a download now.
+	// Done is true if no Pod remains to be updated. Due is true if the user's settings allow a download now. Due is not read if Done
+	// is true.
 	Done, Due bool
-	// Jobs returns the jobs of the update revision, and whether they are worthwhile.
+	// Jobs returns the jobs of the update revision, and whether they are worthwhile. Sync calls it only when it must decide, because
+	// it reads all images of two revisions.
 	Jobs func() (jobs []*v1beta1.ImagePullJob, worthwhile bool, err error)
 }
 
-// Sync creates the jobs of the update revision once. It deletes all jobs when no Pod remains to be updated.
+// Sync creates the jobs of the update revision once. It deletes all jobs when no Pod remains to be updated. Whether the jobs exist is
+// recorded as a label of the revision, not read from the jobs: a user may delete a job, and a job may end with its TTL. Neither may
+// start the pulls again. The label is written last, so after a crash the jobs are created again under the same names.
 func (d *Downloads) Sync(ctx context.Context, owner engine.Object, download *Download) error {
 	switch {
 	case d == nil || download.Revision == nil:
@@ -60,10 +66,12 @@ func (d *Downloads) Sync(ctx context.Context, owner engine.Object, download *Dow
 	if err != nil {
 		return err
 	}
+	// The label stops the next passes from deciding again. The decision could change during the rollout, when fewer Pods remain.
 	if !worthwhile {
 		return d.engine.Label(ctx, owner.GetUID(), download.Revision, pub.ImagePreDownloadIgnoredKey)
 	}
 	failures := make([]error, 0, len(jobs))
+	// A failure does not stop the other images. The label is written only when all jobs exist.
 	for _, job := range jobs {
 		failures = append(failures, d.createJob(ctx, owner, job))
 	}
@@ -73,7 +81,7 @@ func (d *Downloads) Sync(ctx context.Context, owner engine.Object, download *Dow
 	return d.engine.Label(ctx, owner.GetUID(), download.Revision, pub.ImagePreDownloadCreatedKey)
 }
 
-// end deletes the remaining jobs.
+// end deletes the remaining jobs. It runs in every pass after the rollout, and costs one read of the index once the jobs are gone.
 func (d *Downloads) end(ctx context.Context, owner engine.Object) error {
 	jobs, err := ByOwner[*v1beta1.ImagePullJob](d.jobs, owner.GetUID())
 	if err != nil {
@@ -88,7 +96,8 @@ func (d *Downloads) end(ctx context.Context, owner engine.Object) error {
 	return errors.Join(failures...)
 }
 
-// createJob creates a job. A job with that name already exists if an earlier pass could not record the creation in the revision.
+// createJob creates a job. A job with that name already exists if an earlier pass could not record the creation in the revision. The
+// same name means the same revision and image, so that job is the wanted one.
 func (d *Downloads) createJob(ctx context.Context, owner engine.Object, job *v1beta1.ImagePullJob) error {
 	_, err := d.client.ImagePullJobs(job.Namespace).Create(ctx, job, metav1.CreateOptions{})
 	switch {
@@ -104,6 +113,8 @@ func (d *Downloads) createJob(ctx context.Context, owner engine.Object, job *v1b
 	return nil
 }
 
+// deleteJob deletes exactly the job that the cache shows. With the UID as precondition, it never deletes a job of a later rollout
+// that has the same name. A job that is already gone is no error.
 func (d *Downloads) deleteJob(ctx context.Context, job *v1beta1.ImagePullJob) error {
 	err := d.client.ImagePullJobs(job.Namespace).Delete(ctx, job.Name,
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &job.UID}})

@@ -19,8 +19,9 @@ func NewGuard(deps Deps, name string, kind schema.GroupKind) *consistency.Guard 
 	})
 }
 
-// look reads the version of a resource from the server. If a name is given, it also reads the object. It lists in the same
-// namespace and with the same label as the informer, so it needs no other permission than the informer.
+// look reads the version of a resource from the server. If a name is given, it also reads the object. It lists in the same namespace
+// and with the same label as the informer, so it needs no other permission than the informer. Limit is 1: the version of a list is
+// the version of the whole store, so the items do not matter.
 func (d *Deps) look(ctx context.Context, resource schema.GroupResource, namespace, name string) (string, metav1.Object, error) {
 	mapping, err := d.mapping(resource)
 	if err != nil {
@@ -31,8 +32,11 @@ func (d *Deps) look(ctx context.Context, resource schema.GroupResource, namespac
 	if name == "" {
 		namespace = watched.namespace
 	} else {
+		// A list with a field selector returns the object and the version in one request. A GET would need another permission, and a
+		// missing object would have no version.
 		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	}
+	// The client would put a namespace into the path, and no cluster-scoped resource is served there.
 	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
 		namespace = ""
 	}
@@ -46,6 +50,8 @@ func (d *Deps) look(ctx context.Context, resource schema.GroupResource, namespac
 	return list.GetResourceVersion(), &list.Items[0], nil
 }
 
+// mapping finds the served kind and scope of a resource. It uses the version that the server prefers, because a guard knows only the
+// group and the resource.
 func (d *Deps) mapping(resource schema.GroupResource) (*meta.RESTMapping, error) {
 	kind, err := d.Mapper.KindFor(resource.WithVersion(""))
 	if err != nil {
@@ -54,7 +60,8 @@ func (d *Deps) mapping(resource schema.GroupResource) (*meta.RESTMapping, error)
 	return d.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 }
 
-// scopeOf returns what the controller's informer of a kind watches.
+// scopeOf returns what the controller's informer of a kind watches. A kind that it does not watch has the empty scope, which means
+// everything.
 func (d *Deps) scopeOf(kind schema.GroupKind) scope {
 	for _, need := range d.Needs() {
 		if need.Kind.GroupKind() == kind {

@@ -11,8 +11,8 @@ import (
 // ownerIndex finds objects by the UID of their controller.
 const ownerIndex = "controllerUID"
 
-// IndexByOwner adds the index that ByOwner uses. Controllers that share an informer may all call it. It must be called before
-// the informer starts.
+// IndexByOwner adds the index that ByOwner uses. Controllers that share an informer may all call it. It must be called before the
+// informer starts. The index uses the UID, not the name: an object that was deleted and created again has other Pods than before.
 func IndexByOwner(informer cache.SharedIndexInformer) error {
 	return Index(informer, ownerIndex, func(obj any) ([]string, error) {
 		object, ok := obj.(metav1.Object)
@@ -26,7 +26,8 @@ func IndexByOwner(informer cache.SharedIndexInformer) error {
 	})
 }
 
-// Index adds an index to the informer, unless it already exists. It must be called before the informer starts.
+// Index adds an index to the informer, unless it already exists. It must be called before the informer starts. Two callers with one
+// name must pass the same function, because the function of the first one stays.
 func Index(informer cache.SharedIndexInformer, name string, values cache.IndexFunc) error {
 	if _, found := informer.GetIndexer().GetIndexers()[name]; found {
 		return nil

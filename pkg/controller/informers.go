@@ -23,8 +23,8 @@ import (
 	"kruise.io/kruise/pkg/generated/informers/externalversions/policy"
 )
 
-// KubeInformers provides informers for kinds of the host cluster. A controller must ask for informers and listers in its
-// constructor, before the informers start.
+// KubeInformers provides informers for kinds of the host cluster. A controller must ask for informers and listers in its constructor,
+// before the informers start. It offers only the groups that some controller reads.
 type KubeInformers interface {
 	Core() core.Interface
 	Apps() apps.Interface
@@ -42,7 +42,8 @@ type KruiseInformers interface {
 	Policy() policy.Interface
 }
 
-// kubeInformers is the factory behind the typed accessors. Each accessor calls InformerFor for its informer and for its lister.
+// kubeInformers is the factory behind the typed accessors. Each accessor calls InformerFor for its informer and for its lister. It
+// implements the internal interface of generated factories, so that it can record which controller asks for which informer.
 type kubeInformers struct {
 	caches *Caches
 	needs  *needs
@@ -51,7 +52,8 @@ type kubeInformers struct {
 	transform cache.TransformFunc
 }
 
-// scope is what the informers of a factory watch. Empty fields mean everything.
+// scope is what the informers of a factory watch. Empty fields mean everything. Informers of different scopes are different caches,
+// even for the same kind.
 type scope struct{ namespace, label string }
 
 // narrow makes a list or watch return only objects with the label.
@@ -67,6 +69,7 @@ func (s scope) onlyNamespace(client kubernetes.Interface, resync time.Duration) 
 		})
 }
 
+// The generated accessors take these types as their factories.
 var (
 	_ KubeInformers                        = &kubeInformers{}
 	_ kubeinternal.SharedInformerFactory   = &kubeInformers{}
@@ -83,15 +86,18 @@ func (k *kubeInformers) Storage() storage.Interface {
 	return storage.New(k, k.scope.namespace, k.scope.narrow)
 }
 
+// InNamespace drops the label of the scope: it is called on the unrestricted factory only.
 func (k *kubeInformers) InNamespace(namespace string) KubeInformers {
 	return &kubeInformers{caches: k.caches, needs: k.needs, scope: scope{namespace: namespace}, transform: k.transform}
 }
 
+// Selected keeps the namespace of the program, so a manager that is restricted to one namespace needs no permission in others.
 func (k *kubeInformers) Selected(label string, transform cache.TransformFunc) KubeInformers {
 	return &kubeInformers{caches: k.caches, needs: k.needs, scope: scope{k.scope.namespace, label}, transform: transform}
 }
 
-// InformerFor returns the shared informer, and records that the controller reads it.
+// InformerFor returns the shared informer, and records that the controller reads it. A Namespace is cluster-scoped, so the factory's
+// namespace does not restrict it; a field selector does.
 func (k *kubeInformers) InformerFor(obj runtime.Object, make kubeinternal.NewInformerFunc) cache.SharedIndexInformer {
 	if _, is := obj.(*corev1.Namespace); is && k.scope.namespace != metav1.NamespaceAll {
 		make = k.scope.onlyNamespace

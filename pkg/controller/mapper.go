@@ -14,7 +14,8 @@ func Self(obj metav1.Object) []types.NamespacedName {
 }
 
 // OwnerOf returns a mapper to the controller of the changed object, if that controller is of the kind. The API version does not
-// matter.
+// matter. An object may name an older version of the owner's API than the controller reads. Kind and group decide. The owner has the
+// namespace of the object, as garbage collection requires.
 func OwnerOf(kind schema.GroupKind) reconcile.Mapper {
 	return func(obj metav1.Object) []types.NamespacedName {
 		ref := metav1.GetControllerOfNoCopy(obj)

@@ -40,6 +40,8 @@ func (c *Of[T]) OnNodes(
 	c.WatchChanges(nodes, func(before, after metav1.Object) (keys []types.NamespacedName) {
 		b, _ := before.(*corev1.Node)
 		a, _ := after.(*corev1.Node)
+		// A label that was removed matters as much as one that was added, so the values of both states are read. An object can appear
+		// twice; the queue keeps one key.
 		for _, value := range changedValues(b, a) {
 			items, _ := objects.ByIndex(nodeSelectorIndex, value) // The index exists.
 			for _, item := range items {
@@ -51,6 +53,8 @@ func (c *Of[T]) OnNodes(
 		return keys
 	})
 	return func(required *nodefit.Requirements) (found []*corev1.Node, err error) {
+		// A node that the Pod selects has one of the anchors. The caller still compares each node, because an anchor stands for only
+		// one of the requirements.
 		for _, anchor := range required.Anchors() {
 			items, err := byLabels.ByIndex(nodeIndex, anchor)
 			if err != nil {
@@ -67,6 +71,7 @@ func (c *Of[T]) OnNodes(
 }
 
 // changedValues returns the index values of a node before and after a change, or no values if the change does not matter to Pods.
+// nodefit.Same ignores heartbeats and conditions, which are almost all changes of nodes.
 func changedValues(before, after *corev1.Node) (values []string) {
 	if before != nil && after != nil && nodefit.Same(before, after) {
 		return nil

@@ -14,7 +14,8 @@ import (
 const orphanRevisionIndex = "orphanRevisions"
 
 // OrphanRevisions returns a function that lists the revisions of a namespace that match a selector and have no controller, for
-// engine.Caches.
+// engine.Caches. A workload that was deleted without its dependents, and created again, adopts them and continues their history.
+// Revisions that are being deleted are left out: adopting them would not keep them.
 func (c *Of[T]) OrphanRevisions(revisions Informer) func(string, labels.Selector) ([]*appsv1.ControllerRevision, error) {
 	orphans := c.Index(revisions, orphanRevisionIndex, func(obj any) ([]string, error) {
 		if revision, ok := obj.(*appsv1.ControllerRevision); ok && metav1.GetControllerOfNoCopy(revision) == nil {

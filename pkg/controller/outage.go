@@ -15,7 +15,9 @@ import (
 )
 
 const (
-	// probeEvery is the pause between two probes of a server that does not answer. probeTimeout limits one probe.
+	// probeEvery is the pause between two probes of a server that does not answer. probeTimeout limits one probe. All reflectors of
+	// one server share the probes, so the load does not grow with the number of informers. A server that accepts connections but does
+	// not answer must not block the probes for longer than probeTimeout.
 	probeEvery   = time.Second
 	probeTimeout = 5 * time.Second
 )
@@ -33,7 +35,8 @@ type outage struct {
 	over chan struct{}
 }
 
-// handle logs the error of a reflector, and returns when the server answers.
+// handle logs the error of a reflector, and returns when the server answers. client-go calls it in the goroutine of the reflector, so
+// blocking here delays only this reflector. The first caller starts the probes, and later callers wait for the same channel.
 func (o *outage) handle(ctx context.Context, reflector *cache.Reflector, err error) {
 	klog.FromContext(ctx).Info("Failed to list or watch, waiting for the API server", "type", reflector.TypeDescription(), "err", err)
 	o.lock.Lock()
@@ -49,9 +52,11 @@ func (o *outage) handle(ctx context.Context, reflector *cache.Reflector, err err
 	}
 }
 
-// end closes the channel when the server answers. All reflectors share the probes.
+// end closes the channel when the server answers. All reflectors share the probes. It sets over to nil before it closes the channel,
+// both under the lock, so an error after that starts new probes.
 func (o *outage) end(ctx context.Context, over chan struct{}) {
 	logger, began := klog.FromContext(ctx), time.Now()
+	// The only error is the end of the context. The waiting reflectors end with it, too.
 	_ = wait.PollUntilContextCancel(ctx, probeEvery, true, func(ctx context.Context) (bool, error) {
 		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
@@ -66,7 +71,8 @@ func (o *outage) end(ctx context.Context, over chan struct{}) {
 	close(over)
 }
 
-// answers reports whether a server answered. A refusal is an answer too: waiting would not change it.
+// answers reports whether a server answered. A refusal is an answer too: waiting would not change it. A status of 500 or higher comes
+// from the aggregator while kruise-apiserver is down. An error without a status is one of the connection.
 func answers(err error) bool {
 	var status apierrors.APIStatus
 	return err == nil || errors.As(err, &status) && status.Status().Code > 0 && status.Status().Code < http.StatusInternalServerError

@@ -9,7 +9,8 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
-// DescribePod returns the event about the creation or the deletion of a Pod, in the words of the built-in controllers.
+// DescribePod returns the event about the creation or the deletion of a Pod, in the words of the built-in controllers. Empty strings
+// mean that there is no event.
 func DescribePod(result *engine.Result) (reason, message string) {
 	switch {
 	case result.Act == engine.Create && result.Err == nil:

@@ -33,7 +33,8 @@ func (c *Of[T]) PodsByLabels(pods Informer) SelectedPods {
 	}))
 }
 
-// selectedBy finds Pods in an index of their labels.
+// selectedBy finds Pods in an index of their labels. The index holds one label of each selector, so selectedBy compares the whole
+// selector with each Pod it finds.
 func selectedBy(index string, pods cache.Indexer) SelectedPods {
 	return func(namespace string, selector labels.Selector) (found []*corev1.Pod, err error) {
 		for _, anchor := range selectorindex.Anchors(namespace, selector) {
@@ -52,7 +53,7 @@ func selectedBy(index string, pods cache.Indexer) SelectedPods {
 }
 
 // Selecting returns a mapper from a Pod to the objects that select it. It adds an index of the objects by their selectors. Objects
-// whose selector is nil are left out.
+// whose selector is nil are left out. Use it to reconcile the objects when a Pod comes or changes.
 func (c *Of[T]) Selecting(kind Informer, selector func(T) *metav1.LabelSelector) reconcile.Mapper {
 	selecting := SelectorsOf(c, kind, selector)
 	return func(pod metav1.Object) (keys []types.NamespacedName) {
@@ -64,7 +65,8 @@ func (c *Of[T]) Selecting(kind Informer, selector func(T) *metav1.LabelSelector)
 }
 
 // SelectorsOf returns a function that lists the objects of a kind that select a Pod, for a controller of any kind. It adds an index
-// of the objects by their selectors. Objects whose selector is nil are left out.
+// of the objects by their selectors. Objects whose selector is nil are left out. The index reads the selector each time an object
+// changes. The selectors of these kinds may change, so a mapper must not keep them.
 func SelectorsOf[K, T Object](c *Of[K], kind Informer, selector func(T) *metav1.LabelSelector) func(pod metav1.Object) []T {
 	objects := c.Index(kind, selectorIndex, func(obj any) ([]string, error) {
 		object, ok := obj.(T)

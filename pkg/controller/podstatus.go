@@ -12,8 +12,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// PatchPodStatus applies a strategic merge patch to the status and the metadata of a Pod. The patch names the UID. It returns the stored
-// Pod, or nil if the Pod is gone or another Pod has its name.
+// PatchPodStatus applies a strategic merge patch to the status and the metadata of a Pod. The patch names the UID. It returns the
+// stored Pod, or nil if the Pod is gone or another Pod has its name. A UID that differs makes the server answer Conflict. Neither
+// case is an error: the caller has nothing left to change.
 func PatchPodStatus(ctx context.Context, kube kubernetes.Interface, pod *corev1.Pod, patch []byte) (*corev1.Pod, error) {
 	written, err := kube.CoreV1().Pods(pod.Namespace).
 		Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")

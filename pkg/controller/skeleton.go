@@ -19,7 +19,7 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// Object is an API object.
+// Object is an API object. Only pointer types of API kinds implement it, so T is always such a pointer.
 type Object interface {
 	metav1.Object
 	runtime.Object
@@ -30,25 +30,33 @@ type Informer interface {
 	Informer() cache.SharedIndexInformer
 }
 
-// Of is a controller of objects of one kind under construction. The controller reads the cached object of a key, and reconciles
-// it once the caches show the writes of its last reconcile. Errors are kept until Build.
+// Of is a controller of objects of one kind under construction. The controller reads the cached object of a key, and reconciles it
+// once the caches show the writes of its last reconcile. Errors are kept until Build. Its methods are called by the constructor of a
+// controller, in one goroutine, and after Build only by the queue.
 type Of[T Object] struct {
-	name      string
-	deps      Deps
-	kind      schema.GroupKind
+	// name is the name in logs, events and metrics.
+	name string
+	deps Deps
+	kind schema.GroupKind
+	// indexer is the cache of the objects themselves.
 	indexer   cache.Indexer
 	reconcile func(context.Context, T) (reconcile.Result, error)
-	absent    func(context.Context, types.NamespacedName) (reconcile.Result, error)
-	worth     func(T) bool
-	forget    []func(T)
-	guard     *consistency.Guard
-	guards    bool
-	queue     *reconcile.Controller
-	errs      []error
+	// absent reconciles keys without an object. nil means that there is nothing to do.
+	absent func(context.Context, types.NamespacedName) (reconcile.Result, error)
+	// worth selects the objects that are reconciled at all.
+	worth func(T) bool
+	// forget is called for each deleted object.
+	forget []func(T)
+	guard  *consistency.Guard
+	// guards is true once the guard tracks a resource. Only then does it matter whether client-go supports it.
+	guards bool
+	queue  *reconcile.Controller
+	// errs are the errors of all calls before Build, so constructors need no error check after each call.
+	errs []error
 }
 
-// For starts the construction of a controller for the informer's objects. The reconciler gets an object of the cache, which it
-// must not change.
+// For starts the construction of a controller for the informer's objects. The reconciler gets an object of the cache, which it must
+// not change. For adds two handlers to the informer: one queues the object, the other drops what is kept for a deleted one.
 func For[T Object](
 	deps Deps, name string, informer Informer, reconciler func(ctx context.Context, object T) (reconcile.Result, error),
 ) *Of[T] {
@@ -77,16 +85,19 @@ func (c *Of[T]) Build() (*reconcile.Controller, error) {
 	return c.queue, nil
 }
 
-// When skips objects for which worth returns false.
+// When skips objects for which worth returns false. The check is made when an event arrives and again before the reconcile, because
+// the object can change while it is queued. worth must depend on the object alone, because only events of the object check it again.
 func (c *Of[T]) When(worth func(T) bool) { c.worth = worth }
 
-// Absent reconciles keys for which the cache has no object.
+// Absent reconciles keys for which the cache has no object. These are keys of deleted objects, and keys that a mapper returned for an
+// object that does not exist. The guard is not asked, because it keeps no records of unknown owners.
 func (c *Of[T]) Absent(reconciler func(ctx context.Context, key types.NamespacedName) (reconcile.Result, error)) {
 	c.absent = reconciler
 }
 
 // Forget adds a function that is called for deleted objects, to drop what the controller keeps for them. The guard is updated
-// automatically.
+// automatically. It is called by the informer's handler, maybe while a worker still reconciles the object, so it must be safe for
+// concurrent use.
 func (c *Of[T]) Forget(forget func(T)) { c.forget = append(c.forget, forget) }
 
 // Guard returns the guard. The controller must record in it every write to a resource that it Owns or Guards.
@@ -103,7 +114,8 @@ func (c *Of[T]) Owns(resource schema.GroupVersionResource, informer Informer, fi
 	return c.IndexByOwner(informer)
 }
 
-// Guards makes the guard track the cache of a resource that the controller writes.
+// Guards makes the guard track the cache of a resource that the controller writes. The resource causes no reconciles. Use it for what
+// Watch or another mapper already covers.
 func (c *Of[T]) Guards(resource schema.GroupVersionResource, informer Informer) {
 	c.guards = true
 	c.guard.Add(resource.GroupResource(), informer.Informer().GetIndexer())
@@ -121,22 +133,26 @@ func (c *Of[T]) IndexByOwner(informer Informer) cache.Indexer {
 	return informer.Informer().GetIndexer()
 }
 
-// Watch reconciles the keys that the mapper returns when an object of the informer is added, changed or deleted.
+// Watch reconciles the keys that the mapper returns when an object of the informer is added, changed or deleted. It also calls the
+// mapper for both states of a changed object, so an object that moves to another owner reconciles both owners.
 func (c *Of[T]) Watch(informer Informer, mapper reconcile.Mapper, filters ...reconcile.Filter) {
 	c.check(c.queue.Watch(informer.Informer(), mapper, filters...))
 }
 
-// WatchChanges reconciles the keys that the differ returns.
+// WatchChanges reconciles the keys that the differ returns. Unlike a mapper, a differ sees both states at once. It can ignore changes
+// that do not matter and count what it sees.
 func (c *Of[T]) WatchChanges(informer Informer, differ reconcile.Differ) {
 	c.check(c.queue.WatchChanges(informer.Informer(), differ))
 }
 
+// check keeps an error for Build.
 func (c *Of[T]) check(err error) {
 	if err != nil {
 		c.errs = append(c.errs, err)
 	}
 }
 
+// itself is the mapper for the objects of the controller. It returns no key for objects that When leaves out.
 func (c *Of[T]) itself(object metav1.Object) []types.NamespacedName {
 	if typed, ok := object.(T); !ok || !c.worth(typed) {
 		return nil
@@ -160,7 +176,8 @@ func (c *Of[T]) gone(before, after metav1.Object) []types.NamespacedName {
 	return nil
 }
 
-// next reconciles one key.
+// next reconciles one key. It reads the object at the last moment, so all events that came while the key was queued are one
+// reconcile.
 func (c *Of[T]) next(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	item, found, err := c.indexer.GetByKey(cache.NewObjectName(key.Namespace, key.Name).String())
 	if err != nil {
@@ -168,19 +185,23 @@ func (c *Of[T]) next(ctx context.Context, key types.NamespacedName) (reconcile.R
 	}
 	object, ok := item.(T)
 	switch {
+	// Absent comes first: without it, a missing object is already finished.
 	case (!found || !ok) && c.absent != nil:
 		return c.absent(ctx, key)
 	case !found, !ok, !c.worth(object):
 		return reconcile.Result{}, nil
 	}
+	// Metrics of rollouts show what the cache shows, so they need not wait for the guard.
 	c.deps.Rollouts.Observe(object)
+	// Waiting is no success. With KeepFailures, an object that fails after each wait still backs off.
 	if wait := c.guard.Wait(ctx, object); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
 	}
 	return c.reconcile(ctx, object)
 }
 
-// kindOf returns the kind of a Go type.
+// kindOf returns the kind of a Go type. It returns an error if T is no kind of either client, which is a fault of the constructor and
+// stops the program at its start.
 func kindOf[T Object]() (schema.GroupKind, error) {
 	object, ok := reflect.TypeAssert[runtime.Object](reflect.New(reflect.TypeFor[T]().Elem()))
 	for _, scheme := range []*runtime.Scheme{kruisescheme.Scheme, kubescheme.Scheme} {

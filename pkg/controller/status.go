@@ -9,10 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// statusAttempts is how often a status is decided again at once after a conflict with another writer.
+// statusAttempts is how often a status is decided again at once after a conflict with another writer. The first conflict can come
+// from a stale cache. Each later one needs another write within milliseconds, so after ten the pass fails and the queue retries
+// later.
 const statusAttempts = 10
 
-// StatusClient is the part of a typed client that writes statuses.
+// StatusClient is the part of a typed client that writes statuses. The clients of all kinds have these methods, so UpdateStatus needs
+// no code for each kind.
 type StatusClient[T Object] interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
 	UpdateStatus(ctx context.Context, object T, options metav1.UpdateOptions) (T, error)
@@ -31,6 +34,7 @@ func UpdateStatus[T Object](ctx context.Context, client StatusClient[T], object 
 		if err := edit(edited); err != nil {
 			return gone, err
 		}
+		// A status that edit did not change costs no request.
 		if apiequality.Semantic.DeepEqual(object, edited) {
 			return object, nil
 		}
@@ -43,8 +47,10 @@ func UpdateStatus[T Object](ctx context.Context, client StatusClient[T], object 
 		case !apierrors.IsConflict(err) || attempt == statusAttempts:
 			return gone, fmt.Errorf("update status: %w", err)
 		}
+		// The cache is likely to be as old as the object that caused the conflict, so the fresh object comes from the server.
 		fresh, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
 		switch {
+		// An object with another UID was created after this one was deleted. Its status is the business of its own pass.
 		case apierrors.IsNotFound(err) || err == nil && fresh.GetUID() != object.GetUID():
 			return gone, nil
 		case err != nil:

@@ -18,13 +18,16 @@ type StatusWriter[T Object, S any] struct {
 	// Client returns the client of a namespace.
 	Client func(namespace string) StatusClient[T]
 	// Of returns the status in an object.
-	Of    func(T) *S
+	Of func(T) *S
+	// Guard keeps the next pass from reading the status before this write.
 	Guard engine.Guard
-	Pace  *engine.Pace
+	// Pace limits the reports of large workloads, because each report is an event that triggers another pass.
+	Pace *engine.Pace
 }
 
 // Report writes the status of a workload with a number of Pods if it differs, or returns the delay until it may be written. An urgent
-// status does not wait.
+// status does not wait. The caller must requeue after the delay. The time is recorded before the write, so a write that fails is not
+// repeated without a pause either.
 func (w *StatusWriter[T, S]) Report(ctx context.Context, object T, status *S, pods int, urgent bool) (wait time.Duration, err error) {
 	if apiequality.Semantic.DeepEqual(w.Of(object), status) {
 		return 0, nil
@@ -47,6 +50,7 @@ func (w *StatusWriter[T, S]) Write(ctx context.Context, object T, status *S) err
 		return err
 	}
 	var deleted T
+	// Without a write, or if the object is deleted, there is no version that the cache has to show.
 	if any(stored) != any(deleted) && stored.GetResourceVersion() != object.GetResourceVersion() {
 		w.Guard.Wrote(object.GetUID(), w.Resource, stored.GetResourceVersion())
 	}
@@ -62,7 +66,8 @@ const (
 	maxMessage = 1024
 )
 
-// FailureMessage returns an error as a text that fits into a status.
+// FailureMessage returns an error as a text that fits into a status. A cut inside of a multi-byte character would be invalid UTF-8,
+// which protobuf refuses, so ToValidUTF8 drops the rest of that character.
 func FailureMessage(err error) string {
 	text := err.Error()
 	if len(text) <= maxMessage {

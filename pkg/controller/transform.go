@@ -13,9 +13,10 @@ import (
 // ourGroups is the suffix of the API groups of this project.
 const ourGroups = ".kruise.io"
 
-// Trim is the transform of every informer. It drops what no controller reads: the managed fields of every object, the image list
-// of a Node, and the data of a ControllerRevision whose controller is of another project's group. A write must therefore be a
-// patch of only what it changes, or go to an object that was just read from the server.
+// Trim is the transform of every informer. It drops what no controller reads: the managed fields of every object, the image list of a
+// Node, and the data of a ControllerRevision whose controller is of another project's group. A write must therefore be a patch of
+// only what it changes, or go to an object that was just read from the server. The informer passes each object to Trim before
+// anything else reads it, so Trim may change it.
 func Trim(obj any) (any, error) {
 	if object, ok := obj.(metav1.Object); ok && object.GetManagedFields() != nil {
 		object.SetManagedFields(nil)
@@ -38,6 +39,7 @@ func othersControl(object metav1.Object) bool {
 	if ref == nil {
 		return false
 	}
+	// An API version that cannot be parsed is none of this project's.
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	return err != nil || !strings.HasSuffix(gv.Group, ourGroups)
 }

@@ -18,13 +18,15 @@ type Deleter interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// Seconds returns a number of seconds from a spec as a duration. Numbers that no duration can hold become the longest one.
+// Seconds returns a number of seconds from a spec as a duration. Numbers that no duration can hold become the longest one. Without
+// that limit, the product would overflow, and the deadline would be in the past.
 func Seconds(number int64) time.Duration {
 	return time.Duration(min(number, int64(math.MaxInt64/time.Second))) * time.Second
 }
 
-// DeleteExpired deletes an object whose TTL in seconds has passed since it finished. Before that, it returns the remaining time
-// as RequeueAfter. A nil TTL keeps the object. An object with the same name but another UID is never deleted.
+// DeleteExpired deletes an object whose TTL in seconds has passed since it finished. Before that, it returns the remaining time as
+// RequeueAfter. A nil TTL keeps the object. An object with the same name but another UID is never deleted. NotFound and Conflict are
+// no errors: the object is already deleted, or another one has its name.
 func DeleteExpired(
 	ctx context.Context, client Deleter, object metav1.Object, finished *metav1.Time, seconds *int32, now time.Time,
 ) (reconcile.Result, error) {

@@ -18,10 +18,11 @@ import (
 	"kruise.io/kruise/pkg/controller"
 )
 
-// child is the job of a run.
+// child is the job of a run, in the form that all three kinds share. It is read from the cache, or from the answer of a creation.
 type child struct {
-	kind    schema.GroupVersionKind
-	object  metav1.Object
+	kind   schema.GroupVersionKind
+	object metav1.Object
+	// started is nil until the controller of the child's kind has started it.
 	started *metav1.Time
 	// finished is true if it ended, and failed if it did not succeed.
 	finished, failed bool
@@ -35,6 +36,7 @@ func (c *child) outcome() string {
 	return "Complete"
 }
 
+// reference returns the reference for the list of active children. Its resourceVersion is that of the first report, see statusOf.
 func (c *child) reference() corev1.ObjectReference {
 	version, kind := c.kind.ToAPIVersionAndKind()
 	return corev1.ObjectReference{
@@ -43,7 +45,7 @@ func (c *child) reference() corev1.ObjectReference {
 	}
 }
 
-// scheduled returns the time of the child's run, or zero.
+// scheduled returns the time of the child's run, or zero. The annotation is missing in jobs that this controller did not create.
 func (c *child) scheduled() time.Time {
 	t, err := time.Parse(time.RFC3339, c.object.GetAnnotations()[pub.ScheduledAtKey])
 	if err != nil {
@@ -52,13 +54,15 @@ func (c *child) scheduled() time.Time {
 	return t
 }
 
-// children are the jobs of one kind.
+// children are the jobs of one kind. They hide the type of the kind, so the rest of the package has no code for each kind.
 type children struct {
 	template v1beta1.TemplateKind
 	resource schema.GroupVersionResource
-	list     func(owner types.UID) ([]*child, error)
+	// list returns the cached children of a cron job.
+	list func(owner types.UID) ([]*child, error)
 	// create creates the job of a run with the metadata.
 	create func(ctx context.Context, cron *v1beta1.AdvancedCronJob, meta metav1.ObjectMeta) (*child, error)
+	// get reads a child from the server, for a creation whose answer was lost.
 	get    func(ctx context.Context, namespace, name string) (*child, error)
 	delete func(ctx context.Context, namespace, name string, options metav1.DeleteOptions) error
 }
@@ -70,13 +74,15 @@ type writer[T metav1.Object] interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// childrenOf returns the children of a kind. wrap reads how far a job is, and build makes the job of a run.
+// childrenOf returns the children of a kind. wrap reads how far a job is, and build makes the job of a run. It makes the guard track
+// the kind, so a pass never misses a child that the last pass created.
 func childrenOf[T controller.Object](
 	c *controller.Of[*v1beta1.AdvancedCronJob], informer controller.Informer, resource schema.GroupVersionResource,
 	template v1beta1.TemplateKind, jobs func(namespace string) writer[T], wrap func(T) *child,
 	build func(cron *v1beta1.AdvancedCronJob, meta metav1.ObjectMeta) T,
 ) children {
 	indexer := c.Owns(resource, informer)
+	// wrapped adds what wrap cannot know: the kind, which typed objects of clients do not carry, and the object itself.
 	wrapped := func(job T, err error) (*child, error) {
 		if err != nil {
 			return nil, err
@@ -88,6 +94,8 @@ func childrenOf[T controller.Object](
 	return children{
 		template: template, resource: resource,
 		list: func(owner types.UID) (all []*child, err error) {
+			// Children are found by the UID of the cron job. A cron job that was created again under its name has none of the old
+			// ones.
 			found, err := controller.ByOwner[T](indexer, owner)
 			for _, job := range found {
 				made, _ := wrapped(job, nil)
@@ -107,6 +115,8 @@ func childrenOf[T controller.Object](
 	}
 }
 
+// jobs returns the children that are Jobs of Kubernetes. A Job is finished when it has the condition Complete or Failed with status
+// True.
 func jobs(deps controller.Deps, c *controller.Of[*v1beta1.AdvancedCronJob]) children {
 	return childrenOf(c, deps.KubeInformers.Batch().V1().Jobs(), batchv1.SchemeGroupVersion.WithResource("jobs"), v1beta1.TemplateKindJob,
 		func(namespace string) writer[*batchv1.Job] { return deps.Kube.BatchV1().Jobs(namespace) },
@@ -114,6 +124,7 @@ func jobs(deps controller.Deps, c *controller.Of[*v1beta1.AdvancedCronJob]) chil
 			made := &child{started: job.Status.StartTime}
 			for i := range job.Status.Conditions {
 				condition := &job.Status.Conditions[i]
+				// Other conditions, such as Suspended or FailureTarget, are not the end.
 				ended := condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed
 				if ended && condition.Status == corev1.ConditionTrue {
 					made.finished, made.failed = true, condition.Type == batchv1.JobFailed
@@ -127,6 +138,7 @@ func jobs(deps controller.Deps, c *controller.Of[*v1beta1.AdvancedCronJob]) chil
 		})
 }
 
+// broadcastJobs returns the children that are BroadcastJobs. Each of their conditions means the end.
 func broadcastJobs(deps controller.Deps, c *controller.Of[*v1beta1.AdvancedCronJob]) children {
 	return childrenOf(c, deps.KruiseInformers.Apps().V1beta1().BroadcastJobs(), v1beta1.SchemeGroupVersion.WithResource("broadcastjobs"),
 		v1beta1.TemplateKindBroadcastJob,
@@ -148,6 +160,7 @@ func broadcastJobs(deps controller.Deps, c *controller.Of[*v1beta1.AdvancedCronJ
 		})
 }
 
+// imageListPullJobs returns the children that are ImageListPullJobs. One image that failed on any node makes the run a failed one.
 func imageListPullJobs(deps controller.Deps, c *controller.Of[*v1beta1.AdvancedCronJob]) children {
 	return childrenOf(c, deps.KruiseInformers.Apps().V1beta1().ImageListPullJobs(),
 		v1beta1.SchemeGroupVersion.WithResource("imagelistpulljobs"), v1beta1.TemplateKindImageListPullJob,
@@ -165,7 +178,8 @@ func imageListPullJobs(deps controller.Deps, c *controller.Of[*v1beta1.AdvancedC
 		})
 }
 
-// withTemplate adds the labels and annotations of a template to the metadata of a job.
+// withTemplate adds the labels and annotations of a template to the metadata of a job. The annotations of the cron job win, because
+// scheduled reads one of them. The maps are copies: the template belongs to the cache.
 func withTemplate(meta metav1.ObjectMeta, template *metav1.ObjectMeta) metav1.ObjectMeta {
 	meta.Labels = maps.Clone(template.Labels)
 	annotations := maps.Clone(template.Annotations)
@@ -177,7 +191,8 @@ func withTemplate(meta metav1.ObjectMeta, template *metav1.ObjectMeta) metav1.Ob
 	return meta
 }
 
-// templateOf returns the kind of the jobs that the cron job creates.
+// templateOf returns the kind of the jobs that the cron job creates. It returns "" for a template without a kind, which validation
+// refuses.
 func templateOf(cron *v1beta1.AdvancedCronJob) v1beta1.TemplateKind {
 	switch template := &cron.Spec.Template; {
 	case template.JobTemplate != nil:
@@ -191,7 +206,7 @@ func templateOf(cron *v1beta1.AdvancedCronJob) v1beta1.TemplateKind {
 	}
 }
 
-// list returns all children of the cron job.
+// list returns all children of the cron job. Children of every kind are listed, whatever the template is now.
 func (r *Reconciler) list(cron *v1beta1.AdvancedCronJob) (all []*child, err error) {
 	for i := range r.children {
 		found, err := r.children[i].list(cron.UID)
@@ -203,6 +218,7 @@ func (r *Reconciler) list(cron *v1beta1.AdvancedCronJob) (all []*child, err erro
 	return all, nil
 }
 
+// of returns the children of a kind, or nil for an unknown kind.
 func (r *Reconciler) of(template v1beta1.TemplateKind) *children {
 	for i := range r.children {
 		if r.children[i].template == template {
@@ -212,7 +228,8 @@ func (r *Reconciler) of(template v1beta1.TemplateKind) *children {
 	return nil
 }
 
-// create creates the child of a run. A child that an earlier attempt created counts as created.
+// create creates the child of a run. A child that an earlier attempt created counts as created. The name contains the time of the
+// run, so a creation that is repeated after a crash, or with a stale cache, finds the first child instead of making a second one.
 func (r *Reconciler) create(ctx context.Context, cron *v1beta1.AdvancedCronJob, due time.Time) (*child, error) {
 	kinds := r.of(templateOf(cron))
 	if kinds == nil {
@@ -225,29 +242,35 @@ func (r *Reconciler) create(ctx context.Context, cron *v1beta1.AdvancedCronJob, 
 	}
 	created, err := kinds.create(ctx, cron, meta)
 	if apierrors.IsAlreadyExists(err) {
+		// The cache may not show the child yet, so it is read from the server.
 		found, getErr := kinds.get(ctx, meta.Namespace, meta.Name)
+		// A job of the same name with another owner is no child. The error of the creation is then reported.
 		if getErr == nil && metav1.IsControlledBy(found.object, cron) {
 			return found, nil
 		}
 	}
 	if err != nil {
+		// While the namespace is being deleted, every creation fails, and no user needs an event about it.
 		if !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 			r.recorder.Eventf(cron, corev1.EventTypeWarning, "FailedCreate", "Error creating job: %v", err)
 		}
 		return nil, fmt.Errorf("create %s %s: %w", kinds.template, meta.Name, err)
 	}
+	// The next pass waits until the cache shows the child.
 	r.guard.Wrote(cron.UID, kinds.resource.GroupResource(), created.object.GetResourceVersion())
 	r.recorder.Eventf(cron, corev1.EventTypeNormal, "SuccessfulCreate", "Created job %s", meta.Name)
 	return created, nil
 }
 
-// delete deletes a child. Its Pods go with it.
+// delete deletes a child. Its Pods go with it. Propagation is set, because the default of a Job's API would leave its Pods. With the
+// UID as precondition, a child of the same name that was created meanwhile stays.
 func (r *Reconciler) delete(ctx context.Context, cron *v1beta1.AdvancedCronJob, c *child) error {
 	kinds := r.of(v1beta1.TemplateKind(c.kind.Kind))
 	uid, background := c.object.GetUID(), metav1.DeletePropagationBackground
 	err := kinds.delete(ctx, c.object.GetNamespace(), c.object.GetName(), metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background,
 	})
+	// The child is already deleted, or another one has its name.
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

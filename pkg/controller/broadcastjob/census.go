@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/workload/nodefit"
 )
 
-// class is what a Pod counts as.
+// class is what a Pod counts as. The order matters: succeeded and failed, which come last, are the classes of Pods that ended.
 type class int
 
 const (
@@ -25,7 +25,8 @@ const (
 	failed
 )
 
-// classify returns what a Pod counts as. A Pod that restarted too often counts as failed while it goes on.
+// classify returns what a Pod counts as. A Pod that restarted too often counts as failed while it goes on. The phase comes first: a
+// Pod that ended and is then deleted has still done its work.
 func classify(job *v1beta1.BroadcastJob, pod *corev1.Pod) class {
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded:
@@ -34,6 +35,7 @@ func classify(job *v1beta1.BroadcastJob, pod *corev1.Pod) class {
 		return failed
 	case pod.DeletionTimestamp != nil:
 		return leaving
+	// With the policy Never, the kubelet itself makes such a Pod fail.
 	case job.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && restarts(pod) > job.Spec.FailurePolicy.RestartLimit:
 		return failed
 	default:
@@ -41,6 +43,7 @@ func classify(job *v1beta1.BroadcastJob, pod *corev1.Pod) class {
 	}
 }
 
+// restarts returns how often the containers of a Pod restarted, init containers included.
 func restarts(pod *corev1.Pod) (total int32) {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
@@ -50,7 +53,7 @@ func restarts(pod *corev1.Pod) (total int32) {
 	return total
 }
 
-// deleteAll returns a plan that deletes Pods.
+// deleteAll returns a plan that deletes Pods. The Pods need no hook: a BroadcastJob has no lifecycle.
 func deleteAll(pods []*corev1.Pod) *engine.Plan {
 	stage := engine.Stage{Aim: engine.Scale}
 	for _, pod := range pods {
@@ -61,6 +64,7 @@ func deleteAll(pods []*corev1.Pod) *engine.Plan {
 
 // census is what a pass knows about the job's nodes and Pods.
 type census struct {
+	// counts is how many Pods there are of each class.
 	counts [failed + 1]int
 	// desired are the nodes that are to run a Pod, or ran one. done is how many of them have a Pod that ended.
 	desired map[string]bool
@@ -75,7 +79,8 @@ type census struct {
 	all []*corev1.Pod
 }
 
-// count takes the census.
+// count takes the census. An error comes from a cache. The pass then decides nothing, because a missing node could look like a node
+// that left.
 func (r *Reconciler) count(job *v1beta1.BroadcastJob, view *engine.View) (*census, error) {
 	c := &census{desired: map[string]bool{}, all: slices.Concat(view.Pods, view.Inactive)}
 	slices.SortFunc(c.all, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
@@ -83,14 +88,17 @@ func (r *Reconciler) count(job *v1beta1.BroadcastJob, view *engine.View) (*censu
 	for _, pod := range c.all {
 		class, name := classify(job, pod), nodefit.NodeOf(pod)
 		c.counts[class]++
+		// The names of Pods prevent this, unless another client created a Pod.
 		if byNode[name] != nil {
 			c.doubled = append(c.doubled, name)
 		}
+		// If a node has several Pods, the one with the last name decides. The event about it tells the user.
 		byNode[name] = pod
 		if err := r.countPod(c, class, pod, name); err != nil {
 			return nil, err
 		}
 	}
+	// A node whose Pod is leaving is desired and not done, so it gets another Pod later.
 	for _, name := range slices.Sorted(maps.Keys(byNode)) {
 		c.done += one(c.desired[name] && classify(job, byNode[name]) >= succeeded)
 	}
@@ -100,16 +108,19 @@ func (r *Reconciler) count(job *v1beta1.BroadcastJob, view *engine.View) (*censu
 		return nil, err
 	}
 	for _, node := range nodes {
+		// A node with a Pod of any class gets no other one now.
 		if byNode[node.Name] == nil && fits(required, node) {
 			c.desired[node.Name] = true
 			c.missing = append(c.missing, node.Name)
 		}
 	}
+	// The order decides which nodes come first under parallelism, so it is the same in each pass.
 	slices.Sort(c.missing)
 	return c, nil
 }
 
-// countPod decides whether the node of a Pod is desired. A Pod that ended did its work there, and one that leaves is waited for.
+// countPod decides whether the node of a Pod is desired. A Pod that ended did its work there, and one that leaves is waited for. An
+// active Pod must still fit: its own spec decides, which is the template plus its node.
 func (r *Reconciler) countPod(c *census, class class, pod *corev1.Pod, name string) error {
 	node, err := r.nodes.Get(name)
 	switch {
@@ -128,6 +139,7 @@ func (r *Reconciler) countPod(c *census, class class, pod *corev1.Pod, name stri
 	return nil
 }
 
+// one returns 1 for true and 0 for false.
 func one(condition bool) int {
 	if condition {
 		return 1

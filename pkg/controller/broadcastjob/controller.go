@@ -38,11 +38,14 @@ type Options struct {
 
 // Reconciler reconciles BroadcastJobs.
 type Reconciler struct {
-	engine   *engine.Engine
-	options  Options
-	nodes    corelisters.NodeLister
+	// engine executes all writes to Pods.
+	engine  *engine.Engine
+	options Options
+	nodes   corelisters.NodeLister
+	// nodesFor lists the nodes that a Pod may select, through an index. nodes finds a node that a Pod names.
 	nodesFor func(*nodefit.Requirements) ([]*corev1.Node, error)
 	client   client.BroadcastJobsGetter
+	// guard gets the writes of this package: the pause and, through statuses, the status.
 	guard    engine.Guard
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
@@ -52,6 +55,7 @@ type Reconciler struct {
 // statusWriter writes the statuses of BroadcastJobs.
 type statusWriter = controller.StatusWriter[*v1beta1.BroadcastJob, v1beta1.BroadcastJobStatus]
 
+// newStatusWriter returns the writer of statuses. pace is shared by all jobs, and keeps its times by UID.
 func newStatusWriter(jobs client.BroadcastJobsGetter, guard engine.Guard, pace *engine.Pace) *statusWriter {
 	return &statusWriter{
 		Resource: broadcastjobs.GroupResource(), Guard: guard, Pace: pace,
@@ -68,6 +72,7 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.BroadcastJob]) {
 	core, jobs := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().BroadcastJobs()
 	r := &Reconciler{
@@ -77,6 +82,8 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c.Guards(broadcastjobs, jobs)
 	r.guard, r.recorder = c.Guard(), c.Recorder()
 	r.statuses = newStatusWriter(r.client, r.guard, engine.NewPace(deps.Clock))
+	// There is no cache of revisions, because a job has one template for its whole life. There is no budget, because no Pod is
+	// updated.
 	r.engine = &engine.Engine{
 		Server: engine.NewServer(deps.Kube), Guard: c.Guard(), Recorder: r.recorder, Clock: deps.Clock,
 		Caches: engine.Caches{Pods: controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods()))},
@@ -94,13 +101,14 @@ func requires(job *v1beta1.BroadcastJob) *nodefit.Requirements {
 	return nodefit.Require(&corev1.Pod{Spec: job.Spec.Template.Spec})
 }
 
-// fits reports whether a Pod may run on the node. Other Pods, and the conditions of the node, do not count.
+// fits reports whether a Pod may run on the node. Other Pods, and the conditions of the node, do not count. A DaemonSet does not
+// check Unschedulable and Fits. A job does, because its Pods must start to end.
 func fits(required *nodefit.Requirements, node *corev1.Node) bool {
 	fit := required.Of(node)
 	return fit.Selected && !fit.NoSchedule && !fit.NoExecute && !fit.Unschedulable && fit.Fits
 }
 
-// concerns reports whether the change of a node changes what the job does there.
+// concerns reports whether the change of a node changes what the job does there. A job that ended ignores all nodes.
 func concerns(job *v1beta1.BroadcastJob, before, after *corev1.Node) bool {
 	if ended(job) {
 		return false
@@ -109,21 +117,25 @@ func concerns(job *v1beta1.BroadcastJob, before, after *corev1.Node) bool {
 	return (before != nil && fits(required, before)) != (after != nil && fits(required, after))
 }
 
-// ended reports whether the job creates no Pods any more.
+// ended reports whether the job creates no Pods any more. This follows from the stored phase alone, so it is also true after a
+// restart of the controller.
 func ended(job *v1beta1.BroadcastJob) bool {
 	return job.Status.Phase == v1beta1.BroadcastJobCompleted || job.Status.Phase == v1beta1.BroadcastJobFailed
 }
 
-// Reconcile runs a pass over the job. A job that ended is deleted after its TTL.
+// Reconcile runs a pass over the job. A job that ended is deleted after its TTL. A job that is being deleted is left to garbage
+// collection.
 func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.BroadcastJob) (reconcile.Result, error) {
 	if job.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
 	if !ended(job) {
+		// The first pass and a change of the pause never wait.
 		if wait := r.statuses.Pace.PassIn(job.UID, int(job.Status.Desired)); wait > 0 && job.Status.StartTime != nil && !r.resumed(job) {
 			return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
 		}
 	}
+	// The Pods are read for a job that ended, too: one can still run.
 	view, err := r.observe(job)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -131,7 +143,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.BroadcastJob) (
 	if !ended(job) {
 		return r.pass(ctx, job, view)
 	}
-	// A creation whose answer was lost can arrive after the end of the job.
+	// A creation whose answer was lost can arrive after the end of the job. The TTL counts only when no Pod runs any more.
 	outcome := r.engine.Execute(ctx, view, deleteAll(view.Pods))
 	if err := errors.Join(outcome.Scale, outcome.Update); err != nil {
 		return reconcile.Result{}, err
@@ -140,12 +152,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.BroadcastJob) (
 		job.Spec.CompletionPolicy.TTLSecondsAfterFinished, r.clock.Now())
 }
 
-// resumed reports whether the user paused or resumed the job since the last pass.
+// resumed reports whether the user paused or resumed the job since the last pass. The phase in the status is what the last pass
+// decided.
 func (*Reconciler) resumed(job *v1beta1.BroadcastJob) bool {
 	return job.Spec.Paused != (job.Status.Phase == v1beta1.BroadcastJobPaused)
 }
 
-// observe reads the Pods of the job. They are found by their owner: a job keeps its Pods whatever their labels become.
+// observe reads the Pods of the job. They are found by their owner: a job keeps its Pods whatever their labels become. The revision
+// exists in memory only. It is how the engine passes the template to new Pods.
 func (r *Reconciler) observe(job *v1beta1.BroadcastJob) (*engine.View, error) {
 	data, err := history.Data(&job.Spec.Template)
 	if err != nil {
@@ -153,6 +167,7 @@ func (r *Reconciler) observe(job *v1beta1.BroadcastJob) (*engine.View, error) {
 	}
 	return r.engine.Observe(&engine.Target{
 		Object: job, Kind: kind, Selector: labels.Everything(), Policy: pub.ReCreatePodUpdatePolicy,
+		// These labels let users select the Pods of a job. The controller itself finds them by their owner.
 		Stamp: func(pod *corev1.Pod, _ string) {
 			metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.BroadcastJobNameKey, job.Name)
 			metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.BroadcastJobControllerUIDKey, string(job.UID))
@@ -162,7 +177,7 @@ func (r *Reconciler) observe(job *v1beta1.BroadcastJob) (*engine.View, error) {
 	})
 }
 
-// describe returns the events about Pods.
+// describe returns the events about Pods. One message differs from that of other workloads by a letter, and clients know it so.
 func describe(result *engine.Result) (reason, message string) {
 	reason, message = controller.DescribePod(result)
 	if reason == "SuccessfulDelete" {

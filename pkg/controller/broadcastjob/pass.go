@@ -21,22 +21,26 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
-// event is an event to send after the status was written, so that it is sent once.
+// event is an event to send after the status was written, so that it is sent once. If the status cannot be written, the next pass
+// decides the same and sends them then.
 type event struct{ kind, reason, message string }
 
-// verdict is what a pass decides about a job.
+// verdict is what a pass decides about a job. judge fills it without writing anything.
 type verdict struct {
-	plan   *engine.Plan
+	plan *engine.Plan
+	// status is the status after the pass. It begins as a copy of the stored one.
 	status v1beta1.BroadcastJobStatus
 	events []event
 	// pause is true if the spec is to be paused. finish is true if the job ends, once the plan was executed.
 	pause, finish bool
 	// recheck is the delay until the next pass is due even if nothing changes.
 	recheck time.Duration
-	err     error
+	// err is an error of the decision. The plan is still executed.
+	err error
 }
 
-// pass runs one pass over a job that has not ended.
+// pass runs one pass over a job that has not ended. The order of writes is: the pause, the Pods, the status. After a crash between
+// two of them, the next pass finds the facts in the objects and decides again.
 func (r *Reconciler) pass(ctx context.Context, job *v1beta1.BroadcastJob, view *engine.View) (reconcile.Result, error) {
 	c, err := r.count(job, view)
 	if err != nil {
@@ -44,13 +48,17 @@ func (r *Reconciler) pass(ctx context.Context, job *v1beta1.BroadcastJob, view *
 	}
 	v := r.judge(job, view, c)
 	if v.pause {
+		// The spec is paused before the status says so. Otherwise the next pass would take the unpaused spec for the user's wish to
+		// continue.
 		if job, err = r.pause(ctx, job, c.counts[failed]); err != nil || job == nil {
 			return reconcile.Result{}, err
 		}
 	}
 	outcome := r.engine.Execute(ctx, view, v.plan)
 	failures := errors.Join(v.err, outcome.Scale, outcome.Update)
+	// The pause until the next pass begins after the writes of this one.
 	r.statuses.Pace.Passed(job.UID, len(c.desired))
+	// The end is reported only when the Pods are deleted. A job that ended creates no Pods, and clients may remove it.
 	if v.finish && (failures != nil || outcome.Recheck > 0) {
 		// Not all Pods are deleted. The next pass decides again.
 		return reconcile.Result{RequeueAfter: outcome.Recheck}, failures
@@ -62,7 +70,8 @@ func (r *Reconciler) pass(ctx context.Context, job *v1beta1.BroadcastJob, view *
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(failures, reported)
 }
 
-// report writes the status and then sends the events, or returns the delay until the status may be written.
+// report writes the status and then sends the events, or returns the delay until the status may be written. A status that says more
+// than other counts does not wait.
 func (r *Reconciler) report(ctx context.Context, job *v1beta1.BroadcastJob, v *verdict) (wait time.Duration, err error) {
 	urgent := v.finish || job.Status.Phase != v.status.Phase || job.Status.Desired != v.status.Desired || v.status.Active == 0
 	if wait, err = r.statuses.Report(ctx, job, &v.status, int(v.status.Desired), urgent); err != nil || wait > 0 {
@@ -74,9 +83,10 @@ func (r *Reconciler) report(ctx context.Context, job *v1beta1.BroadcastJob, v *v
 	return 0, nil
 }
 
-// judge decides what to do for the job.
+// judge decides what to do for the job. At most one of its cases applies: pause, failure, deadline, completion, or going on.
 func (r *Reconciler) judge(job *v1beta1.BroadcastJob, view *engine.View, c *census) *verdict {
 	v := &verdict{plan: &engine.Plan{}, status: *job.Status.DeepCopy()}
+	// The deadline counts from the stored time, so a restart of the controller does not extend it.
 	if v.status.StartTime == nil {
 		v.status.StartTime = &metav1.Time{Time: view.Now}
 	}
@@ -86,6 +96,7 @@ func (r *Reconciler) judge(job *v1beta1.BroadcastJob, view *engine.View, c *cens
 		v.events = append(v.events, event{corev1.EventTypeWarning, "DuplicatePodCreatedOnSameNode",
 			fmt.Sprintf("node %s has more than one Pod of the job", name)})
 	}
+	// While a job is paused, counts are reported and nothing is created, deleted or ended. Its deadline is not enforced either.
 	if job.Spec.Paused {
 		v.status.Phase = v1beta1.BroadcastJobPaused
 		return v
@@ -95,8 +106,10 @@ func (r *Reconciler) judge(job *v1beta1.BroadcastJob, view *engine.View, c *cens
 	}
 	v.status.Phase = v1beta1.BroadcastJobRunning
 	policy := job.Spec.FailurePolicy.Type
+	// Without a deadline, left is zero, which means no recheck.
 	left, limited := deadlineIn(job, &v.status, view.Now)
 	switch {
+	// Only failures that are new since the last pause count, or the job could never go on.
 	case policy == v1beta1.FailurePolicyTypePause && c.counts[failed] > seenFailures(job):
 		v.pause, v.status.Phase = true, v1beta1.BroadcastJobPaused
 		v.events = append(v.events, event{corev1.EventTypeWarning, "Paused", "job is paused, due to failed pod"})
@@ -104,6 +117,7 @@ func (r *Reconciler) judge(job *v1beta1.BroadcastJob, view *engine.View, c *cens
 		v.fail(view, "failed pod is found", "failure policy is FailurePolicyTypeFailFast and failed pod is found")
 	case limited && left <= 0:
 		v.fail(view, "DeadlineExceeded", fmt.Sprintf("Job %s/%s was active longer than specified deadline", job.Namespace, job.Name))
+	// A job without nodes is not complete: nodes can still join.
 	case job.Spec.CompletionPolicy.Type != v1beta1.CompletionPolicyNever && len(c.desired) > 0 && c.done == len(c.desired):
 		v.complete(job, view)
 	default:
@@ -113,7 +127,7 @@ func (r *Reconciler) judge(job *v1beta1.BroadcastJob, view *engine.View, c *cens
 	return v
 }
 
-// deadlineIn returns how long the job may still take, and whether it has a deadline.
+// deadlineIn returns how long the job may still take, and whether it has a deadline. A standing job, which never completes, has none.
 func deadlineIn(job *v1beta1.BroadcastJob, status *v1beta1.BroadcastJobStatus, now time.Time) (left time.Duration, limited bool) {
 	policy := &job.Spec.CompletionPolicy
 	if policy.ActiveDeadlineSeconds == nil || policy.Type == v1beta1.CompletionPolicyNever {
@@ -122,7 +136,8 @@ func deadlineIn(job *v1beta1.BroadcastJob, status *v1beta1.BroadcastJobStatus, n
 	return status.StartTime.Add(controller.Seconds(*policy.ActiveDeadlineSeconds)).Sub(now), true
 }
 
-// fail ends the job. Its active Pods are deleted, and count as failed.
+// fail ends the job. Its active Pods are deleted, and count as failed. The counts are written only when the deletion succeeds, so
+// they are true then.
 func (v *verdict) fail(view *engine.View, reason, message string) {
 	v.plan = deleteAll(view.Pods)
 	v.status.Failed, v.status.Active = v.status.Failed+v.status.Active, 0
@@ -140,6 +155,7 @@ func (v *verdict) complete(job *v1beta1.BroadcastJob, view *engine.View) {
 		fmt.Sprintf("Job %s/%s is %s", job.Namespace, job.Name, result)})
 }
 
+// end sets the phase, the completion time and the condition of the end. The job is stored so only after its plan was executed.
 func (v *verdict) end(phase v1beta1.BroadcastJobPhase, condition v1beta1.JobConditionType, message string, at time.Time) {
 	now := metav1.NewTime(at)
 	v.finish, v.status.Phase, v.status.CompletionTime = true, phase, &now
@@ -149,7 +165,8 @@ func (v *verdict) end(phase v1beta1.BroadcastJobPhase, condition v1beta1.JobCond
 	})
 }
 
-// seenFailures returns how many failed Pods the user has seen: a job that paused for them goes on in spite of them.
+// seenFailures returns how many failed Pods the user has seen: a job that paused for them goes on in spite of them. An annotation
+// that is missing or cannot be read counts as 0.
 func seenFailures(job *v1beta1.BroadcastJob) int {
 	number, err := strconv.Atoi(job.Annotations[pub.BroadcastJobSeenFailuresKey])
 	if err != nil {
@@ -158,7 +175,9 @@ func seenFailures(job *v1beta1.BroadcastJob) int {
 	return number
 }
 
-// pause sets spec.paused, and records the failures that it is for. It returns the stored job, or nil if the job does not exist.
+// pause sets spec.paused, and records the failures that it is for. It returns the stored job, or nil if the job does not exist. Both
+// are one write, so a crash cannot leave a pause whose failures are unknown. The patch names the resourceVersion, so a user who
+// resumes the job at the same time wins, and the next pass decides again.
 func (r *Reconciler) pause(ctx context.Context, job *v1beta1.BroadcastJob, failures int) (*v1beta1.BroadcastJob, error) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{
@@ -172,6 +191,7 @@ func (r *Reconciler) pause(ctx context.Context, job *v1beta1.BroadcastJob, failu
 	}
 	written, err := r.client.BroadcastJobs(job.Namespace).Patch(ctx, job.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	switch {
+	// The job is deleted, so nothing is left to decide.
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:

@@ -13,12 +13,14 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// ownScheduler is the name of the scheduler of Pods that are bound by this controller.
+// ownScheduler is the name of the scheduler of Pods that are bound by this controller. It is no real scheduler. With it, no scheduler
+// acts on a Pod that already has a node.
 const ownScheduler = "kubernetes.io/broadcastjob-controller"
 
 // run plans to delete Pods that no longer fit their nodes, and to create Pods on nodes that have none. A Pod that is being deleted
-// may still run, so it counts against parallelism.
+// may still run, so it counts against parallelism. parallelism is of the desired nodes. Without it, all nodes run at once.
 func (r *Reconciler) run(job *v1beta1.BroadcastJob, view *engine.View, c *census, v *verdict) {
+	// Misfits are deleted even if parallelism is invalid.
 	v.plan = deleteAll(c.misfits)
 	stage := &v.plan.Stages[0]
 	parallelism, err := rollout.RoundedUp(job.Spec.Parallelism, len(c.desired), len(c.desired))
@@ -26,16 +28,19 @@ func (r *Reconciler) run(job *v1beta1.BroadcastJob, view *engine.View, c *census
 		v.err = fmt.Errorf("resolve parallelism: %w", err)
 		return
 	}
+	// The user lowered parallelism. Pods that run are not stopped for it.
 	if running := c.counts[active] - len(c.misfits); running > parallelism {
 		stage.Warn = append(stage.Warn, engine.Notice{Reason: "TooManyActivePods",
 			Message: fmt.Sprintf("Number of active pods %d is greater than parallelism %d", running, parallelism)})
 		return
 	}
+	// Misfits count as active until they are gone, because they may still run.
 	room := max(0, parallelism-c.counts[active]-c.counts[leaving])
 	v.err = r.create(job, view, c, stage, c.missing[:min(room, len(c.missing))])
 }
 
-// create adds the creation of Pods on nodes to a stage.
+// create adds the creation of Pods on nodes to a stage. The name of a Pod follows from the job and the node, so a creation that is
+// repeated cannot make a second Pod.
 func (r *Reconciler) create(job *v1beta1.BroadcastJob, view *engine.View, c *census, stage *engine.Stage, nodes []string) error {
 	if len(nodes) == 0 {
 		return nil
@@ -45,6 +50,7 @@ func (r *Reconciler) create(job *v1beta1.BroadcastJob, view *engine.View, c *cen
 		return err
 	}
 	blueprint.Name = podcontrol.PlaceName(job.Name)
+	// Readiness gates cannot be added to a running Pod, so every Pod has this one from the start.
 	blueprint.Gates = []corev1.PodConditionType{pub.KruisePodReadyConditionType}
 	nodeOf, taken := map[string]string{}, map[string]bool{}
 	blueprint.Complete = func(pod *corev1.Pod, id string) {
@@ -55,6 +61,7 @@ func (r *Reconciler) create(job *v1beta1.BroadcastJob, view *engine.View, c *cen
 			nodefit.Pin(pod, nodeOf[id])
 		}
 	}
+	// Names of existing Pods are taken, also of those that terminate.
 	for _, pod := range c.all {
 		taken[podcontrol.PlaceOf(pod.Name)] = true
 	}

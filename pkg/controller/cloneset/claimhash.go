@@ -14,8 +14,9 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// annotateClaims records the hash of the claim templates in a revision when the revision becomes the newest. Claim templates are
-// not part of the revision's data, because a change of only the claim templates starts no rollout.
+// annotateClaims records the hash of the claim templates in a revision when the revision becomes the newest. Claim templates are not
+// part of the revision's data, because a change of only the claim templates starts no rollout. It returns nil if there is no hash,
+// and the engine then writes no annotation.
 func annotateClaims(sum string) func(*appsv1.ControllerRevision) {
 	if sum == "" {
 		return nil
@@ -25,6 +26,9 @@ func annotateClaims(sum string) func(*appsv1.ControllerRevision) {
 	}
 }
 
+// claimHash hashes what a user sets in the claim templates. Status and managed fields are left out, because they are no reason to
+// recreate a Pod. The hash is FNV-32a, encoded like the hashes of revisions: a collision only means that one change of claims is not
+// noticed.
 func claimHash(templates []corev1.PersistentVolumeClaim) (string, error) {
 	h := fnv.New32a()
 	for i := range templates {
@@ -39,7 +43,7 @@ func claimHash(templates []corev1.PersistentVolumeClaim) (string, error) {
 }
 
 // claimsDiffer reports whether two revisions were made with different claim templates. It returns false if the hash of either is
-// unknown.
+// unknown. Revisions from before the gate was on have no hash. Their Pods are not recreated only because the gate is on now.
 func claimsDiffer(a, b *appsv1.ControllerRevision) bool {
 	sumA, sumB := a.Annotations[pub.CloneSetVolumeClaimTemplateHashKey], b.Annotations[pub.CloneSetVolumeClaimTemplateHashKey]
 	return sumA != "" && sumB != "" && sumA != sumB

@@ -30,11 +30,16 @@ type Options struct {
 
 // Reconciler reconciles CloneSets.
 type Reconciler struct {
-	engine    *engine.Engine
-	nodes     corelisters.NodeLister
-	statuses  *statusWriter
-	lists     *podsToDelete
-	settings  settings
+	// engine executes all writes to Pods, claims and revisions.
+	engine *engine.Engine
+	// nodes is read for the topology of Pods that a scale-down compares.
+	nodes    corelisters.NodeLister
+	statuses *statusWriter
+	// lists removes names of deleted Pods from specs.
+	lists *podsToDelete
+	// settings are fixed when the controller is built.
+	settings settings
+	// downloads is nil if its feature gate is off.
 	downloads *controller.Downloads
 }
 
@@ -44,10 +49,12 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.CloneSet]) {
 	core, sets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().CloneSets()
 	r := &Reconciler{nodes: core.Nodes().Lister(), settings: settingsFrom(deps, options)}
 	c := controller.For(deps, Name, sets, r.Reconcile)
+	// The guard tracks CloneSets themselves, because a pass reads back what the last pass wrote into status and podsToDelete.
 	c.Guards(clonesets, sets)
 	r.statuses = newStatusWriter(deps.Kruise.AppsV1beta1(), c.Guard(), engine.NewPace(deps.Clock))
 	r.lists = &podsToDelete{sets: deps.Kruise.AppsV1beta1(), guard: c.Guard()}
@@ -61,6 +68,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 		},
 	}
 	r.downloads = c.Downloads(features.PreDownloadImageForInPlaceUpdate, r.engine)
+	// The memory of unknown outcomes and the times of passes are kept by UID, so a new CloneSet of the same name starts without them.
 	c.Forget(func(set *v1beta1.CloneSet) {
 		r.engine.Forget(set.UID)
 		r.statuses.Pace.Forget(set.UID)
@@ -68,6 +76,8 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	return r, c
 }
 
+// nodeLabels returns the labels of a node, or nil if the node is not in the cache. A Pod can outlive its node. Pods of an unknown
+// node then share one empty topology value.
 func (r *Reconciler) nodeLabels(name string) map[string]string {
 	node, err := r.nodes.Get(name)
 	if err != nil {
@@ -78,6 +88,7 @@ func (r *Reconciler) nodeLabels(name string) map[string]string {
 
 // Reconcile runs a pass over the CloneSet, unless its pace asks to wait. A change by the user never waits.
 func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.CloneSet) (reconcile.Result, error) {
+	// The status counts the Pods of the last pass. This is exact enough for a delay, and needs no list of Pods.
 	if set.Generation == set.Status.ObservedGeneration && set.DeletionTimestamp == nil {
 		if wait := r.statuses.Pace.PassIn(set.UID, int(set.Status.Replicas)); wait > 0 {
 			return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil

@@ -15,16 +15,20 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// planner decides what one pass does for a CloneSet. It only reads.
+// planner decides what one pass does for a CloneSet. It only reads. It is made for one pass and never used for the next one.
 type planner struct {
 	*engine.View
 	settings
-	set        *v1beta1.CloneSet
-	rolling    *v1beta1.RollingUpdateCloneSetStrategy
+	set *v1beta1.CloneSet
+	// rolling is never nil, see rollingOf.
+	rolling *v1beta1.RollingUpdateCloneSetStrategy
+	// nodeLabels returns the labels of a node, or nil.
 	nodeLabels func(node string) map[string]string
-	diff       rollout.Diff
+	// diff holds the numbers of the rollout. plan sets it first, and the other methods only read it.
+	diff rollout.Diff
 }
 
+// newPlanner returns a planner whose diff is not computed yet. Methods for the status and for downloads do not need the diff.
 func newPlanner(v *engine.View, set *v1beta1.CloneSet, s settings, nodeLabels func(string) map[string]string) *planner {
 	return &planner{View: v, settings: s, set: set, rolling: rollingOf(set), nodeLabels: nodeLabels}
 }
@@ -34,26 +38,34 @@ func newPlanner(v *engine.View, set *v1beta1.CloneSet, s settings, nodeLabels fu
 func (p *planner) plan() *engine.Plan {
 	var err error
 	if p.diff, err = p.calculate(); err != nil {
+		// Without numbers, nothing is decided. Pods that wait for their hook keep waiting, because nobody knows whether their update
+		// is still wanted.
 		return &engine.Plan{Awaited: p.preparingUpdate(), Err: engine.Failures{Scale: err, Update: err}}
 	}
 	plan := &engine.Plan{}
 	plan.Stages, plan.Err.Scale = p.scaleStages()
+	// The update is planned even if scaling has stages. The engine drops it when a stage before it changes something, and the next
+	// pass decides it on fresh Pods.
 	candidates, target, err := p.candidates()
 	if err != nil {
 		plan.Awaited, plan.Err.Update = p.preparingUpdate(), err
 		return plan
 	}
+	// Awaited is set before the pause is checked: a pause stops new updates, and does not give up those that hooks already hold.
 	plan.Awaited = p.awaited(candidates)
 	if p.rolling.Paused || len(candidates) == 0 {
 		return plan
 	}
+	// A Pod whose update could not be decided does not stop the others: the stage runs and the error is reported.
 	stage, err := p.updateStage(candidates, target)
 	plan.Stages, plan.Err.Update = append(plan.Stages, stage), err
 	return plan
 }
 
-// calculate runs the rollout arithmetic over the Pods.
+// calculate runs the rollout arithmetic over the Pods. An error means that a number or percentage in the spec cannot be resolved.
+// Validation refuses such values.
 func (p *planner) calculate() (rollout.Diff, error) {
+	// The arithmetic sees only what counts for it, so its tests need no Pods.
 	pods := make([]rollout.Pod, 0, len(p.Pods))
 	for _, pod := range p.Pods {
 		pods = append(pods, rollout.Pod{
@@ -74,12 +86,14 @@ func (p *planner) calculate() (rollout.Diff, error) {
 	return diff, nil
 }
 
-// onDelete reports whether Pods are updated only when a user deletes them.
+// onDelete reports whether Pods are updated only when a user deletes them. Deletions and scaling are the same as with a rolling
+// update.
 func onDelete(set *v1beta1.CloneSet) bool {
 	return set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType
 }
 
-// preparingUpdate returns the Pods that wait for the hook of their update.
+// preparingUpdate returns the Pods that wait for the hook of their update. It stands in for awaited when the candidates are not
+// known.
 func (p *planner) preparingUpdate() map[types.UID]bool {
 	waiting := map[types.UID]bool{}
 	for _, pod := range p.Pods {

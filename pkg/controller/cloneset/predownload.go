@@ -17,7 +17,8 @@ import (
 // fewReplicas is the number of replicas up to which an update finishes before an earlier pull would.
 const fewReplicas = 3
 
-// download returns what the pass knows about the download of the new images.
+// download returns what the pass knows about the download of the new images. revision is nil if the pass could not store it. Until
+// all Pods are updated, the current revision differs from the update revision.
 func (p *planner) download(revision *appsv1.ControllerRevision, updatedReady int32) *controller.Download {
 	return &controller.Download{
 		Revision: revision, Done: p.Current.Name == p.Update.Name,
@@ -25,6 +26,7 @@ func (p *planner) download(revision *appsv1.ControllerRevision, updatedReady int
 	}
 }
 
+// downloadSettings returns what the user sets for downloads. The zero value has the defaults of package predownload.
 func (p *planner) downloadSettings() predownload.Settings {
 	strategy := p.rolling.InPlaceUpdateStrategy
 	if strategy == nil {
@@ -36,7 +38,9 @@ func (p *planner) downloadSettings() predownload.Settings {
 	}
 }
 
-// downloads returns the jobs of the update revision, and whether they are worthwhile.
+// downloads returns the jobs of the update revision, and whether they are worthwhile. The numbers are resolved again here, because
+// the planner's diff can be missing after an error. They are worthwhile only for updates in place: a Pod that is recreated may start
+// on another node.
 func (p *planner) downloads() (jobs []*v1beta1.ImagePullJob, worthwhile bool, err error) {
 	from, err := p.Template(p.Current)
 	if err != nil {
@@ -55,6 +59,8 @@ func (p *planner) downloads() (jobs []*v1beta1.ImagePullJob, worthwhile bool, er
 	if err != nil {
 		return nil, false, err
 	}
+	// The comparison of the two templates answers for all Pods at the current revision. Pods at older revisions pull when they are
+	// updated.
 	_, inPlace := inplace.Plan(from, to, p.InPlace)
 	r := predownload.Rollout{
 		Few: fewReplicas, Replicas: p.Replicas, Partition: partition, MaxUnavailable: unavailable,

@@ -13,14 +13,17 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
-// pass runs one pass over a CloneSet. The caches already show all writes of the last pass. It settles Pods, scales or updates
-// them, and reports the status.
+// pass runs one pass over a CloneSet. The caches already show all writes of the last pass. It settles Pods, scales or updates them,
+// and reports the status. All parts run even if one fails, and their errors are joined, so a quota that refuses Pods does not stop
+// the status.
 func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile.Result, error) {
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	if err != nil || selector.Empty() {
+		// Validation refuses such selectors, and no retry can cure one. An empty selector would select every Pod of the namespace.
 		klog.FromContext(ctx).V(2).Info("Selector is invalid, nothing to do", "err", err)
 		return reconcile.Result{}, nil
 	}
+	// The next steps read only. The first write is in Execute.
 	target, err := r.settings.target(set, selector)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -35,13 +38,18 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 		status := planner.status(&engine.Outcome{CollisionCount: set.Status.CollisionCount})
 		return reconcile.Result{}, r.statuses.Write(ctx, set, &status)
 	}
+	// The status is computed from what the pass observed, not from what it wrote. The writes cause events, and the next pass counts
+	// them.
 	outcome := r.engine.Execute(ctx, view, planner.plan())
 	status := planner.status(&outcome)
 	recheck, reported := r.statuses.Report(ctx, set, &status, int(status.Replicas), urgent(set, &status))
+	// The time is recorded after all writes of Pods, so the pause between passes does not include the pass.
 	r.statuses.Pace.Passed(set.UID, int(set.Status.Replicas))
+	// The pass repeats at the earliest of these times. Nothing else would start it: time passes without events.
 	for _, due := range []time.Duration{outcome.Recheck, view.AvailableIn(), planner.deadlineIn(&status)} {
 		recheck = engine.Sooner(recheck, due)
 	}
+	// Go evaluates the arguments in this order: downloads, then podsToDelete, then the deletion of old revisions.
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(
 		outcome.Scale, outcome.Update, reported,
 		r.downloads.Sync(ctx, set, planner.download(outcome.Revision, status.UpdatedReadyReplicas)),

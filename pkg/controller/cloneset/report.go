@@ -19,6 +19,7 @@ import (
 // statusWriter writes the statuses of CloneSets.
 type statusWriter = controller.StatusWriter[*v1beta1.CloneSet, v1beta1.CloneSetStatus]
 
+// newStatusWriter returns the writer of statuses. pace is shared by all CloneSets, and keeps its times by UID.
 func newStatusWriter(sets client.CloneSetsGetter, guard engine.Guard, pace *engine.Pace) *statusWriter {
 	return &statusWriter{
 		Resource: clonesets.GroupResource(), Guard: guard, Pace: pace,
@@ -33,8 +34,9 @@ type podsToDelete struct {
 	guard engine.Guard
 }
 
-// clear removes the names of deleted Pods from spec.scaleStrategy.podsToDelete. It never overwrites a user's edit of
-// that list.
+// clear removes the names of deleted Pods from spec.scaleStrategy.podsToDelete. It never overwrites a user's edit of that list. The
+// patch names the resourceVersion of the list that it was computed from, so any change since then refuses it. pods are the active
+// Pods of the pass: a Pod that is terminating counts as deleted.
 func (r *podsToDelete) clear(ctx context.Context, set *v1beta1.CloneSet, pods []*corev1.Pod) error {
 	if len(set.Spec.ScaleStrategy.PodsToDelete) == 0 {
 		return nil
@@ -43,6 +45,7 @@ func (r *podsToDelete) clear(ctx context.Context, set *v1beta1.CloneSet, pods []
 	for _, pod := range pods {
 		active[pod.Name] = true
 	}
+	// keep is not nil, because null in a merge patch would remove the field instead of writing an empty list.
 	keep := []string{}
 	for _, name := range set.Spec.ScaleStrategy.PodsToDelete {
 		if active[name] {

@@ -14,14 +14,17 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// scaleStages returns the stages that create and delete Pods. If the first stage cannot create Pods, for example because of a
-// quota, the second stage still deletes what the user's limits allow without the new Pods.
+// scaleStages returns the stages that create and delete Pods. If the first stage cannot create Pods, for example because of a quota,
+// the second stage still deletes what the user's limits allow without the new Pods. An error concerns the creations only. Deletions
+// do not need the templates of revisions.
 func (p *planner) scaleStages() ([]engine.Stage, error) {
 	if undeleted := p.undelete(); len(undeleted) > 0 {
+		// Pods that are taken back change the numbers of everything else, so the rest waits for the next pass.
 		return []engine.Stage{{Aim: engine.Scale, Changes: undeleted}}, nil
 	}
 	var stages []engine.Stage
 	creation, err := p.creationStage()
+	// The deletion stage runs only if the creations changed nothing.
 	if err == nil && creation != nil {
 		stages = append(stages, *creation, p.deletionStage(p.diff.DeleteReadyLimit))
 	} else {
@@ -31,11 +34,13 @@ func (p *planner) scaleStages() ([]engine.Stage, error) {
 		}
 		stages = append(stages, p.deletionStage(limit))
 	}
+	// There is always at least the stage of deletions, even if it is empty.
 	stages[0].Warn = p.limited(creation != nil)
 	return stages, err
 }
 
-// limited warns that fewer Pods are created than are missing. The warning is not repeated while nothing changes.
+// limited warns that fewer Pods are created than are missing. The warning is not repeated while nothing changes. A pass that creates
+// nothing for a known generation has sent the warning before.
 func (p *planner) limited(creates bool) []engine.Notice {
 	if p.diff.Up <= p.diff.UpLimit || !creates && p.set.Generation == p.set.Status.ObservedGeneration {
 		return nil
@@ -44,13 +49,14 @@ func (p *planner) limited(creates bool) []engine.Notice {
 		"scaleUp is limited because of scaleStrategy.maxUnavailable, limit: %d", p.diff.UpLimit)}}
 }
 
-// creationStage returns the stage that creates the missing Pods, those at the current revision first. It returns nil if none is
-// to be created.
+// creationStage returns the stage that creates the missing Pods, those at the current revision first. It returns nil if none is to be
+// created. Lost Pods that will come back with their claims count as created, so no other Pod takes their place meanwhile.
 func (p *planner) creationStage() (*engine.Stage, error) {
 	total := p.diff.UpLimit - p.Returning()
 	if total <= 0 {
 		return nil, nil
 	}
+	// Both templates are read before any Pod is created. A revision that cannot be decoded creates no part of the Pods.
 	older, err := p.blueprint(p.Current.Name == p.Update.Name)
 	if err != nil {
 		return nil, err
@@ -67,11 +73,14 @@ func (p *planner) creationStage() (*engine.Stage, error) {
 		}
 		stage.Create = append(stage.Create, engine.Creation{Blueprint: blueprint, ID: id})
 	}
+	// A Pod that ended still has the name and the claims that its replacement needs.
 	p.DeleteFinished(stage)
 	return stage, nil
 }
 
-// blueprint returns what new Pods at the update revision, or at the current revision, have in common.
+// blueprint returns what new Pods at the update revision, or at the current revision, have in common. New Pods start in state
+// PreparingNormal, with both readiness gates. Gates cannot be added to a running Pod, and a later update in place or a hook needs
+// them.
 func (p *planner) blueprint(updated bool) (*podcontrol.Blueprint, error) {
 	revision := p.Current
 	if updated {
@@ -87,7 +96,8 @@ func (p *planner) blueprint(updated bool) (*podcontrol.Blueprint, error) {
 	return blueprint, nil
 }
 
-// deletionStage deletes Pods. At most limit of them may be serving.
+// deletionStage deletes Pods. At most limit of them may be serving. The order is: Pods whose deletion already began, Pods that
+// somebody picked, then surplus Pods. The last two groups share the limit.
 func (p *planner) deletionStage(limit int) engine.Stage {
 	stage := engine.Stage{Aim: engine.Scale}
 	p.DeleteFinished(&stage)
@@ -98,13 +108,15 @@ func (p *planner) deletionStage(limit int) engine.Stage {
 	}
 	limit = p.deleteSome(&stage, p.picked(), limit)
 	p.deleteSome(&stage, p.surplus(), limit)
+	// Strays are deleted only if nothing else can be, because other deletions also make room.
 	if stage.Empty() {
 		p.deleteStray(&stage)
 	}
 	return stage
 }
 
-// deleteSome deletes every Pod that does not serve, and at most limit Pods that do. It returns the rest of the limit.
+// deleteSome deletes every Pod that does not serve, and at most limit Pods that do. It returns the rest of the limit. A Pod that does
+// not serve costs no availability, so the limit does not hold it.
 func (p *planner) deleteSome(stage *engine.Stage, pods []*corev1.Pod, limit int) (rest int) {
 	serving := make([]bool, len(pods))
 	for i, pod := range pods {
@@ -121,6 +133,7 @@ func (p *planner) deleteSome(stage *engine.Stage, pods []*corev1.Pod, limit int)
 // the surge. Without this step, a Pod picked for deletion would wait forever for a surge Pod, and the surge Pod would wait
 // forever for room.
 func (p *planner) deleteStray(stage *engine.Stage) {
+	// room keeps the number of Pods at the replicas or above, so that no stray has to be created again.
 	room := len(p.Pods) - p.Replicas
 	for _, pod := range p.Pods {
 		if room > 0 && !p.Available(pod) && !engine.PreparingDelete(pod) && p.stray(pod) {
@@ -130,7 +143,8 @@ func (p *planner) deleteStray(stage *engine.Stage) {
 	}
 }
 
-// stray reports whether a Pod is at a revision that is neither the current nor the update revision.
+// stray reports whether a Pod is at a revision that is neither the current nor the update revision. The template changed again during
+// a rollout.
 func (p *planner) stray(pod *corev1.Pod) bool {
 	return !p.Updated(pod) && !p.At(pod, p.Current)
 }
@@ -138,10 +152,12 @@ func (p *planner) stray(pod *corev1.Pod) bool {
 // undelete cancels the deletion of Pods that a hook holds and that are wanted again. It does not cancel the deletion of a drained
 // Pod, or of a Pod that would have to be deleted again to make room.
 func (p *planner) undelete() (changes []engine.Change) {
+	// A hook that drains has already taken the Pod out of service, so its deletion is not canceled.
 	if drains(p.Lifecycle) {
 		return nil
 	}
 	var held []*corev1.Pod
+	// leaving counts the Pods that go anyway. wanted is how many of them the replicas need back.
 	leaving := 0
 	for _, pod := range p.Pods {
 		specified := p.Specified(pod)
@@ -159,12 +175,14 @@ func (p *planner) undelete() (changes []engine.Change) {
 	return changes
 }
 
+// drains reports whether one of the hooks takes Pods out of service while it holds them.
 func drains(hooks *pub.Lifecycle) bool {
 	return hooks != nil && (hooks.PreDelete != nil && hooks.PreDelete.MarkPodNotReady ||
 		hooks.InPlaceUpdate != nil && hooks.InPlaceUpdate.MarkPodNotReady)
 }
 
-// picked returns the Pods that a user, or an update by recreation, picked for deletion.
+// picked returns the Pods that a user, or an update by recreation, picked for deletion. Pods that the preDelete hook holds are left
+// out: their deletion has begun, and the deletion stage continues it first.
 func (p *planner) picked() (pods []*corev1.Pod) {
 	for _, pod := range p.Pods {
 		if p.Specified(pod) && !engine.PreparingDelete(pod) {
@@ -174,7 +192,8 @@ func (p *planner) picked() (pods []*corev1.Pod) {
 	return pods
 }
 
-// surplus returns the Pods beyond the replicas that are to be deleted, those whose loss costs least first.
+// surplus returns the Pods beyond the replicas that are to be deleted, those whose loss costs least first. Older Pods go first, up to
+// DownOld, because the partition says how many of them stay.
 func (p *planner) surplus() []*corev1.Pod {
 	if p.diff.Down <= 0 {
 		return nil
@@ -182,6 +201,7 @@ func (p *planner) surplus() []*corev1.Pod {
 	var older, preparing, newer []*corev1.Pod
 	for _, pod := range p.Pods {
 		switch {
+		// These Pods go anyway and are not part of Down.
 		case p.Specified(pod) || engine.PreparingDelete(pod):
 		case p.Updated(pod):
 			newer = append(newer, pod)
@@ -199,6 +219,8 @@ func (p *planner) surplus() []*corev1.Pod {
 		p.cheapest(newer, p.diff.Down-fromOld-fromPreparing))
 }
 
+// cheapest returns the n Pods whose loss costs least. The order is computed over the given Pods alone, because the spread counts only
+// Pods of the group from which one is chosen.
 func (p *planner) cheapest(pods []*corev1.Pod, n int) []*corev1.Pod {
 	if n >= len(pods) {
 		return pods
@@ -209,6 +231,8 @@ func (p *planner) cheapest(pods []*corev1.Pod, n int) []*corev1.Pod {
 	return order.ForDeletion(pods)[:n]
 }
 
+// topologyKeys returns the keys of the spread constraints, each once. They come from the wanted template, so an update of the
+// constraints also changes which Pods go first.
 func (p *planner) topologyKeys() (keys []string) {
 	for _, constraint := range p.set.Spec.Template.Spec.TopologySpreadConstraints {
 		if !slices.Contains(keys, constraint.TopologyKey) {

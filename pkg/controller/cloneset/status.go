@@ -15,7 +15,8 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// status computes the status from what the pass observed and from the outcome of its plan.
+// status computes the status from what the pass observed and from the outcome of its plan. It reads the old status only for
+// conditions.
 func (p *planner) status(outcome *engine.Outcome) v1beta1.CloneSetStatus {
 	old := &p.set.Status
 	status := v1beta1.CloneSetStatus{
@@ -30,11 +31,14 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.CloneSetStatus {
 		status.UpdatedReadyReplicas += int32(one(updated && ready))
 		status.UpdatedAvailableReplicas += int32(one(updated && available))
 	}
+	// An error is already reported by the plan as a failed update.
 	if partition, err := rollout.Partition(p.rolling.Partition, p.Replicas); err == nil {
 		status.ExpectedUpdatedReplicas = int32(p.Replicas - partition)
 	}
+	// Times in a status have whole seconds, so a computed time equals the one that was stored.
 	now := metav1.NewTime(p.Now).Rfc3339Copy()
 	status.Conditions = slices.Clone(old.Conditions)
+	// A pass that stopped before scaling knows nothing about it, so it leaves the condition as it is.
 	if outcome.ScaleDecided || outcome.Scale != nil {
 		status.Conditions = failure(old.Conditions, v1beta1.CloneSetConditionFailedScale, outcome.Scale, now)
 	}
@@ -42,6 +46,7 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.CloneSetStatus {
 		status.Conditions = failure(status.Conditions, v1beta1.CloneSetConditionFailedUpdate, outcome.Update, now)
 	}
 	p.progressing(&status, now)
+	// The conditions Reconciling and Stalled are derived from the new status, so they come last.
 	judged := *p.set
 	judged.Status = status
 	status.Conditions = conditions.Set(status.Conditions, kinds.ProgressOf(&judged), now)
@@ -60,7 +65,8 @@ var conditions = health.Conditions[v1beta1.CloneSetCondition]{
 	},
 }
 
-// failure sets or clears a condition that reports an error. An unchanged condition keeps its times.
+// failure sets or clears a condition that reports an error. An unchanged condition keeps its times. A new message of a lasting
+// failure is written at most once in RewordAfter.
 func failure(conditions []v1beta1.CloneSetCondition, conditionType v1beta1.CloneSetConditionType, err error,
 	now metav1.Time) []v1beta1.CloneSetCondition {
 	kept := slices.Clone(conditions)
@@ -79,6 +85,7 @@ func failure(conditions []v1beta1.CloneSetCondition, conditionType v1beta1.Clone
 	}
 	before := kept[index]
 	if before.Status == condition.Status {
+		// A negative age comes from a clock that was set back. The message is then written, so the time is correct again.
 		if age := now.Sub(before.LastUpdateTime.Time); before.Message == condition.Message || age >= 0 && age < controller.RewordAfter {
 			return kept
 		}
@@ -88,6 +95,7 @@ func failure(conditions []v1beta1.CloneSetCondition, conditionType v1beta1.Clone
 	return kept
 }
 
+// sameStatus compares semantically, so a nil list equals an empty one.
 func sameStatus(a, b *v1beta1.CloneSetStatus) bool { return apiequality.Semantic.DeepEqual(a, b) }
 
 // urgent reports whether a status must not wait: it says more than other counts, or the counts are those of the end.
@@ -95,6 +103,8 @@ func urgent(set *v1beta1.CloneSet, status *v1beta1.CloneSetStatus) bool {
 	return !onlyCountsDiffer(&set.Status, status) || settledCounts(set, status)
 }
 
+// onlyCountsDiffer reports whether two statuses are equal except for the numbers of Pods and the conditions that are derived from
+// them.
 func onlyCountsDiffer(before, after *v1beta1.CloneSetStatus) bool {
 	counted := *after
 	counted.Replicas, counted.ReadyReplicas, counted.AvailableReplicas = before.Replicas, before.ReadyReplicas, before.AvailableReplicas
@@ -106,7 +116,8 @@ func onlyCountsDiffer(before, after *v1beta1.CloneSetStatus) bool {
 	return sameStatus(&known, &counted)
 }
 
-// settledCounts reports whether the rollout has reached the end that the partition sets.
+// settledCounts reports whether the rollout has reached the end that the partition sets. This status must not wait, because users and
+// tools wait for it.
 func settledCounts(set *v1beta1.CloneSet, status *v1beta1.CloneSetStatus) bool {
 	wanted := int32(replicasOf(set))
 	return status.Replicas == wanted && status.AvailableReplicas == wanted && status.UpdatedAvailableReplicas >= status.ExpectedUpdatedReplicas

@@ -19,22 +19,28 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// defaultHistoryLimit is the number of revisions to keep if the spec does not set revisionHistoryLimit.
+// defaultHistoryLimit is the number of revisions to keep if the spec does not set revisionHistoryLimit. It is the default of the
+// workloads of Kubernetes.
 const defaultHistoryLimit = 10
 
 // settings are the values of the program's flags, for all CloneSets.
 type settings struct {
-	shortHash               bool
-	rollback                bool
+	// shortHash puts only the hash of a revision into labels, for names that are too long for a label value.
+	shortHash bool
+	// rollback brings updated Pods back to the current revision when the partition is raised.
+	rollback bool
+	// preparingUpdateAsUpdate counts Pods that wait for the hook of their update as updated.
 	preparingUpdateAsUpdate bool
 	inPlace                 inplace.Options
-	excludePreparingDelete  bool
+	// excludePreparingDelete does not count Pods that a preDelete hook holds as replicas. A CloneSet can also set it for itself.
+	excludePreparingDelete bool
 	// recreateForClaims recreates Pods if claim templates changed together with the template.
 	recreateForClaims bool
 	// fewerEvents ignores changes of Pods that cannot affect a pass.
 	fewerEvents bool
 }
 
+// settingsFrom reads the gates once. Gates do not change while the program runs.
 func settingsFrom(deps controller.Deps, options Options) settings {
 	return settings{
 		shortHash:               deps.Features.Enabled(features.CloneSetShortHash),
@@ -58,7 +64,8 @@ func (s *settings) filters() []reconcile.Filter {
 	return nil
 }
 
-// target returns the CloneSet in the form that the engine needs.
+// target returns the CloneSet in the form that the engine needs. It fails only if the template or the claim templates cannot be
+// encoded.
 func (s *settings) target(set *v1beta1.CloneSet, selector labels.Selector) (*engine.Target, error) {
 	data, err := history.Data(&set.Spec.Template)
 	if err != nil {
@@ -91,6 +98,7 @@ func (s *settings) target(set *v1beta1.CloneSet, selector labels.Selector) (*eng
 	return target, nil
 }
 
+// replicasOf returns the wanted number of Pods. The default of the API is 1.
 func replicasOf(set *v1beta1.CloneSet) int {
 	if set.Spec.Replicas == nil {
 		return 1
@@ -98,7 +106,8 @@ func replicasOf(set *v1beta1.CloneSet) int {
 	return int(*set.Spec.Replicas)
 }
 
-// rollingOf returns the settings of a rolling update. It never returns nil.
+// rollingOf returns the settings of a rolling update. It never returns nil. A CloneSet without the field has the zero values of a
+// rolling update, and recreates Pods.
 func rollingOf(set *v1beta1.CloneSet) *v1beta1.RollingUpdateCloneSetStrategy {
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		return rolling
@@ -106,6 +115,7 @@ func rollingOf(set *v1beta1.CloneSet) *v1beta1.RollingUpdateCloneSetStrategy {
 	return &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: pub.ReCreatePodUpdatePolicy}
 }
 
+// graceSeconds returns how many seconds a Pod is out of service before an in-place update changes it.
 func graceSeconds(set *v1beta1.CloneSet) int32 {
 	if strategy := rollingOf(set).InPlaceUpdateStrategy; strategy != nil {
 		return strategy.GracePeriodSeconds
@@ -113,15 +123,16 @@ func graceSeconds(set *v1beta1.CloneSet) int32 {
 	return 0
 }
 
-// failed reports whether the last pass that scaled, or updated, could not do so for all Pods.
+// failed reports whether the last pass that scaled, or updated, could not do so for all Pods. After such a pass, the engine sends a
+// dry run first, so a server that still refuses leaves nothing half done.
 func failed(set *v1beta1.CloneSet, what v1beta1.CloneSetConditionType) bool {
 	return slices.ContainsFunc(set.Status.Conditions, func(c v1beta1.CloneSetCondition) bool {
 		return c.Type == what && c.Status == corev1.ConditionTrue
 	})
 }
 
-// compatible returns a rule that forbids in-place updates between revisions with different claim templates. It returns nil if
-// the feature gate is off.
+// compatible returns a rule that forbids in-place updates between revisions with different claim templates. It returns nil if the
+// feature gate is off. Under InPlaceOnly there is no such rule, because recreation is not allowed there.
 func (s *settings) compatible(set *v1beta1.CloneSet) func(from, to *appsv1.ControllerRevision) bool {
 	if !s.recreateForClaims || rollingOf(set).PodUpdatePolicy != pub.InPlaceIfPossiblePodUpdatePolicy {
 		return nil

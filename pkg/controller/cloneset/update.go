@@ -12,8 +12,9 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// candidates returns the Pods to bring to the target revision, in the order of their update. It returns no more Pods than are
-// wanted there.
+// candidates returns the Pods to bring to the target revision, in the order of their update. It returns no more Pods than are wanted
+// there. The result is nil without an error if no update is due. A negative UpdateNum is a rollback to the current revision: see
+// rollout.Diff.
 func (p *planner) candidates() ([]*corev1.Pod, *appsv1.ControllerRevision, error) {
 	if p.diff.UpdateNum == 0 || onDelete(p.set) {
 		return nil, nil, nil
@@ -26,11 +27,14 @@ func (p *planner) candidates() ([]*corev1.Pod, *appsv1.ControllerRevision, error
 	if err != nil {
 		return nil, nil, err
 	}
+	// Pods that already wait for their hook come first. Another Pod in their place would be prepared in addition.
 	ordered = ordering.PreparingFirst(ordered)
 	return ordered[:min(wanted, len(ordered))], target, nil
 }
 
-// outdated returns the Pods that may be brought to the target. In a rollback, only Pods at the update revision may.
+// outdated returns the Pods that may be brought to the target. In a rollback, only Pods at the update revision may. Pods that are
+// deleted anyway are not updated first. A Pod whose change waits for its grace period is left to settling, until the change is
+// overdue.
 func (p *planner) outdated(target *appsv1.ControllerRevision) (pods []*corev1.Pod) {
 	back := target != p.Update
 	for _, pod := range p.Pods {
@@ -43,13 +47,15 @@ func (p *planner) outdated(target *appsv1.ControllerRevision) (pods []*corev1.Po
 	return pods
 }
 
-// selectUpdates returns the indexes of the candidates that may be updated now.
+// selectUpdates returns the indexes of the candidates that may be updated now. All Pods count for the limits, not only the
+// candidates: a broken Pod at the target revision uses up a part of maxUnavailable.
 func (p *planner) selectUpdates(ordered []*corev1.Pod, target *appsv1.ControllerRevision) []int {
 	var census rollout.Census
 	for _, pod := range p.Pods {
 		available := p.Available(pod)
 		census.Unavailable += one(!available)
 		census.UnavailableAtTarget += one(!available && p.At(pod, target))
+		// A picked Pod at another revision is about to be replaced, so it counts as a part of the same update.
 		picked := p.Specified(pod) && !engine.PreparingDelete(pod) && !p.At(pod, target)
 		census.Picked += one(picked)
 		census.PickedAvailable += one(picked && available)
@@ -61,6 +67,7 @@ func (p *planner) selectUpdates(ordered []*corev1.Pod, target *appsv1.Controller
 	return p.diff.SelectUpdates(candidates, census)
 }
 
+// one returns 1 for true and 0 for false.
 func one(condition bool) int {
 	if condition {
 		return 1

@@ -10,7 +10,7 @@
 // happens when a server's data was restored from a backup; the caches may then never show the write. The server is asked when
 // nothing was written for the timeout. If the cache is only late, Wait waits as long as it takes.
 //
-// Wrote and Deleted are safe for concurrent use. Only the worker that holds the owner's key may call Wait and Forget.
+// Wrote, Deleted and Forget are safe for concurrent use. Only the worker that holds the owner's key may call Wait.
 //
 // client-go reports the version that a store has reached only while its feature AtomicFIFO is on; see Supported.
 package consistency

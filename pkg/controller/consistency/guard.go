@@ -15,8 +15,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// recheck is the delay before a cache is compared again. It is needed if the event that refreshes the cache is about an object
-// of another owner.
+// recheck is the longest delay before a cache is compared again. Usually an event of the cache comes sooner. The delay is needed if
+// the event that refreshes the cache is about an object of another owner.
 const recheck = 5 * time.Second
 
 // Store is the cache of one resource.
@@ -49,6 +49,7 @@ type Guard struct {
 	Config
 	stores map[schema.GroupResource]Store
 
+	// lock guards records and what they contain. stores needs no lock: it is complete before the first write.
 	lock    sync.Mutex
 	records map[types.UID]*record
 }
@@ -70,7 +71,7 @@ func Supported() error {
 		"twice: remove KUBE_FEATURE_AtomicFIFO=false from the environment")
 }
 
-// New returns a guard without caches.
+// New returns a guard without caches. Caches are added with Add while the controller is constructed.
 func New(config Config) *Guard {
 	return &Guard{Config: config, stores: map[schema.GroupResource]Store{}, records: map[types.UID]*record{}}
 }
@@ -78,7 +79,8 @@ func New(config Config) *Guard {
 // Add adds the cache of a resource. It must be called before the first write to that resource.
 func (g *Guard) Add(resource schema.GroupResource, store Store) { g.stores[resource] = store }
 
-// Wrote records the version that a write in the owner's reconcile returned.
+// Wrote records the version that a write in the owner's reconcile returned. An empty version is ignored: the server did not say what
+// to wait for. Of several versions of a resource only the newest counts, because a cache that shows it shows the older ones too.
 func (g *Guard) Wrote(owner types.UID, resource schema.GroupResource, version string) {
 	if version == "" {
 		return
@@ -91,8 +93,8 @@ func (g *Guard) Wrote(owner types.UID, resource schema.GroupResource, version st
 	}
 }
 
-// Deleted records an object that the owner's reconcile deleted. The cache shows the deletion as soon as the object has a
-// deletion timestamp.
+// Deleted records an object that the owner's reconcile deleted. The cache shows the deletion as soon as the object has a deletion
+// timestamp. Deletions are recorded by name and UID, because typed clients return no version for a deletion.
 func (g *Guard) Deleted(owner types.UID, resource schema.GroupResource, object metav1.Object) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
@@ -116,7 +118,7 @@ func (g *Guard) record(owner types.UID) *record {
 	return r
 }
 
-// Forget drops the records of a deleted owner.
+// Forget drops the records of a deleted owner. Without this, the records of an owner that never comes back would stay in memory.
 func (g *Guard) Forget(owner types.UID) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
@@ -127,10 +129,12 @@ func (g *Guard) Forget(owner types.UID) {
 // called again.
 func (g *Guard) Wait(ctx context.Context, owner metav1.Object) time.Duration {
 	for {
+		// A write that turned out to be lost is dropped, and the loop looks for the next one.
 		late, since := g.late(owner.GetUID())
 		if late == nil {
 			return 0
 		}
+		// Until the timeout, a late cache is normal and the server is not asked.
 		if left := g.Timeout - g.Clock.Since(since); left > 0 {
 			klog.FromContext(ctx).V(4).Info("Cache has not seen an earlier write", "write", late)
 			g.Metrics.stale(g.Controller)

@@ -49,18 +49,21 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	return nil
 }
 
+// stale counts a reconcile that was postponed.
 func (m *Metrics) stale(controller string) {
 	if m != nil {
 		m.waits.WithLabelValues(controller).Inc()
 	}
 }
 
+// rolledBack counts a write that the server has lost.
 func (m *Metrics) rolledBack(controller string) {
 	if m != nil {
 		m.rollbacks.WithLabelValues(controller).Inc()
 	}
 }
 
+// late counts a write that a cache did not show in time, for kinds that have such a metric.
 func (m *Metrics) late(kind schema.GroupKind, owner metav1.Object) {
 	if m != nil && m.lates[kind] != nil {
 		m.lates[kind].WithLabelValues(owner.GetNamespace(), owner.GetName()).Inc()

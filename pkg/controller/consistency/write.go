@@ -12,10 +12,12 @@ import (
 
 // write is a write that a cache does not show yet: a version, or an object that was deleted.
 type write struct {
-	resource         schema.GroupResource
+	resource schema.GroupResource
+	// version is the recorded version, and reached is that of the cache. They are empty for a deletion.
 	version, reached string
-	deleted          types.NamespacedName
-	uid              types.UID
+	// deleted and uid name the deleted object. uid is empty for a version.
+	deleted types.NamespacedName
+	uid     types.UID
 }
 
 // String returns a text for logs.
@@ -26,7 +28,8 @@ func (w *write) String() string {
 	return fmt.Sprintf("%s: version %s, the cache has %s", w.resource, w.version, w.reached)
 }
 
-// late returns a recorded write that the store does not show, or nil.
+// late returns a recorded write that the store does not show, or nil. A version that cannot be compared does not make the controller
+// wait: waiting could then last forever.
 func (r *record) late(resource schema.GroupResource, store Store) *write {
 	if wrote, reached := r.wrote[resource], store.LastStoreSyncResourceVersion(); wrote != "" && reached != "" {
 		if newer, err := resourceversion.CompareResourceVersion(wrote, reached); err == nil && newer > 0 {
@@ -45,7 +48,8 @@ func (r *record) late(resource schema.GroupResource, store Store) *write {
 	return nil
 }
 
-// undone asks the server and returns whether the server does not have the write.
+// undone asks the server and returns whether the server does not have the write. A version of the server that is older than the write
+// proves that the write is lost, because a server that keeps its data never returns an older version.
 func (w *write) undone(ctx context.Context, look Look) (bool, error) {
 	version, found, err := look(ctx, w.resource, w.deleted.Namespace, w.deleted.Name)
 	if err != nil {

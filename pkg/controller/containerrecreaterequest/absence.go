@@ -10,13 +10,16 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// absences holds since when the node of a request has no working agent. A process that restarts counts from its start.
+// absences holds since when the node of a request has no working agent. A process that restarts counts from its start, so a restart
+// can only make a request wait longer.
 type absences struct {
+	// mu guards since, because several workers use it.
 	mu    sync.Mutex
 	since map[types.UID]time.Time
 }
 
-// note records whether the agent is absent now, and returns since when, or nil.
+// note records whether the agent is absent now, and returns since when, or nil. An agent that works again ends the absence, so two
+// short ones do not add up.
 func (a *absences) note(request types.UID, absent bool, now time.Time) *time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -35,7 +38,7 @@ func (a *absences) note(request types.UID, absent bool, now time.Time) *time.Tim
 	return &since
 }
 
-// absentSince returns since when no agent works on the request's node, or nil.
+// absentSince returns since when no agent works on the request's node, or nil. An error comes from a cache.
 func (r *Reconciler) absentSince(request *v1beta1.ContainerRecreateRequest) (*time.Time, error) {
 	absent, err := r.agents.Absent(request.Labels[pub.ContainerRecreateRequestNodeNameKey])
 	if err != nil {

@@ -43,21 +43,26 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.ContainerRecreateRequest]) {
 	pods, requests := deps.KubeInformers.Core().V1().Pods(), deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests()
 	r := &Reconciler{kube: deps.Kube, kruise: deps.Kruise, pods: pods.Lister(), clock: deps.Clock}
 	c := controller.For(deps, Name, requests, r.Reconcile)
+	// Keys without a request come from Pods that a deleted request still holds.
 	c.Absent(r.sweep)
 	r.requestIndex = c.Index(requests, podIndex, unfinished(pub.ContainerRecreateRequestPodUIDKey))
 	r.podIndex = c.Index(pods, holderIndex, heldBy)
 	c.Index(requests, nodeIndex, unfinished(pub.ContainerRecreateRequestNodeNameKey))
+	// Requests do not own Pods. The UID and the condition of a Pod lead to its requests.
 	c.Watch(pods, r.concerned, matters)
+	// An agent that begins or ceases to work reconciles the requests of its node at once.
 	r.agents = c.Agents(pods, deps.KubeInformers.Core().V1().Nodes(), options.Namespace, r.onNode)
 	c.Forget(r.forget)
 	return r, c
 }
 
-// unfinished returns an index of the unfinished requests by a label.
+// unfinished returns an index of the unfinished requests by a label. Finished requests are not indexed, so changes of their Pods find
+// nothing.
 func unfinished(label string) cache.IndexFunc {
 	return func(obj any) ([]string, error) {
 		request, ok := obj.(*v1beta1.ContainerRecreateRequest)
@@ -71,6 +76,7 @@ func unfinished(label string) cache.IndexFunc {
 // onNode returns the unfinished requests on a node.
 func (r *Reconciler) onNode(node string) []types.NamespacedName { return r.unfinished(nodeIndex, node) }
 
+// unfinished returns the unfinished requests that an index has under a value.
 func (r *Reconciler) unfinished(index, value string) (keys []types.NamespacedName) {
 	items, err := r.requestIndex.ByIndex(index, value)
 	if err != nil {
@@ -84,7 +90,8 @@ func (r *Reconciler) unfinished(index, value string) (keys []types.NamespacedNam
 	return keys
 }
 
-// heldBy returns the names of the requests that keep a Pod out of service.
+// heldBy returns the names of the requests that keep a Pod out of service. The names come from the condition of the Pod itself, so
+// nothing is forgotten when the controller restarts.
 func heldBy(obj any) (names []string, _ error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -98,7 +105,7 @@ func heldBy(obj any) (names []string, _ error) {
 	return names, nil
 }
 
-// keyOf returns the readiness key of the request in its Pod's condition.
+// keyOf returns the readiness key of the request in its Pod's condition. It has the form namespace/name, which concerned reads back.
 func keyOf(request types.NamespacedName) readiness.Key {
 	return readiness.Key{UserAgent: userAgent, Key: request.String()}
 }
@@ -117,7 +124,8 @@ func (r *Reconciler) concerned(obj metav1.Object) (keys []types.NamespacedName) 
 	return keys
 }
 
-// matters reports whether a change of a Pod affects requests. Most probe results and labels do not.
+// matters reports whether a change of a Pod affects requests. Most probe results and labels do not. A change of readiness keys
+// counts, because a key of a deleted request must be removed.
 func matters(before, after metav1.Object) bool {
 	b, okBefore := before.(*corev1.Pod)
 	a, okAfter := after.(*corev1.Pod)

@@ -20,17 +20,22 @@ import (
 	"kruise.io/kruise/pkg/workload/readiness"
 )
 
+// finalizer keeps a request until its Pod is back in service.
 const finalizer = pub.ContainerRecreateRequestUnreadyAcquiredKey
 
 // drain takes the Pod out of service if the request asks for it. It returns whether it has just done so. The finalizer is added
-// first, so the Pod is put back into service before the request is deleted, whatever happens. The condition with the time is
-// written last, because the agent counts the grace period from that time.
+// first, so the Pod is put back into service before the request is deleted, whatever happens. The condition with the time is written
+// last, because the agent counts the grace period from that time. A crash after any of these writes is harmless: the next pass finds
+// the finalizer or the key, and repeats only what is missing.
 func (r *Reconciler) drain(
 	ctx context.Context, request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod,
 ) (_ *v1beta1.ContainerRecreateRequest, drained bool, err error) {
+	// A nil grace period means that the Pod stays in service. The drain is made once: its condition records that.
 	if strategy := request.Spec.Strategy; strategy == nil || strategy.UnreadyGracePeriodSeconds == nil || isDrained(request) {
 		return request, false, nil
 	}
+	// Without the readiness gate, the key has no effect. The grace period still counts (case 18 of
+	// docs/contract/containerrecreaterequest.md).
 	if !readiness.Gated(pod) {
 		return request, true, nil
 	}
@@ -41,11 +46,13 @@ func (r *Reconciler) drain(
 			return nil, false, err
 		}
 	}
+	// Adding a key that is already there changes nothing, so a repeated pass does no harm.
 	key := keyOf(types.NamespacedName{Namespace: request.Namespace, Name: request.Name})
 	err = r.changeReadiness(ctx, pod, func(pod *corev1.Pod, now time.Time) bool { return readiness.Add(pod, key, now) })
 	return request, err == nil, err
 }
 
+// isDrained reports whether the grace period of the request has begun.
 func isDrained(request *v1beta1.ContainerRecreateRequest) bool { return drainedSince(request) != nil }
 
 // drainedSince returns when the request took its Pod out of service, or nil.
@@ -53,6 +60,7 @@ func drainedSince(request *v1beta1.ContainerRecreateRequest) *time.Time {
 	i := slices.IndexFunc(request.Status.Conditions, func(c metav1.Condition) bool {
 		return c.Type == v1beta1.ContainerRecreateRequestConditionPreRecreateGrace && c.Status == metav1.ConditionTrue
 	})
+	// Only a request that asks for a grace period can have one, whatever its conditions say.
 	if i < 0 || request.Spec.Strategy == nil || request.Spec.Strategy.UnreadyGracePeriodSeconds == nil {
 		return nil
 	}
@@ -68,7 +76,8 @@ func drainedAt(now time.Time) metav1.Condition {
 	}
 }
 
-// sweep removes the key of a deleted request from the Pods that still have it. This is needed if a client removed the finalizer.
+// sweep removes the key of a deleted request from the Pods that still have it. This is needed if a client removed the finalizer. The
+// server is asked, because the cache of requests can be older than the Pod's condition.
 func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	held, err := r.heldPods(key)
 	if err != nil || len(held) == 0 {
@@ -84,7 +93,8 @@ func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) (recon
 	return reconcile.Result{}, r.giveBack(ctx, key, held)
 }
 
-// release puts the Pod back into service and removes the finalizer.
+// release puts the Pod back into service and removes the finalizer. The finalizer is removed last, so a crash in between leaves a
+// request that is released again.
 func (r *Reconciler) release(ctx context.Context, request *v1beta1.ContainerRecreateRequest) error {
 	key := types.NamespacedName{Namespace: request.Namespace, Name: request.Name}
 	held, err := r.heldPods(key)
@@ -98,6 +108,7 @@ func (r *Reconciler) release(ctx context.Context, request *v1beta1.ContainerRecr
 		if err != nil {
 			return err
 		}
+		// The finalizer says that the Pod may have the key. It is only checked on the server, by changeReadiness.
 		if pod != nil && !slices.ContainsFunc(held, func(p *corev1.Pod) bool { return p.UID == pod.UID }) {
 			held = append(held, pod)
 		}
@@ -112,6 +123,7 @@ func (r *Reconciler) release(ctx context.Context, request *v1beta1.ContainerRecr
 	return err
 }
 
+// heldPods returns the Pods in the cache that the request keeps out of service. A Pod of another namespace is never one of them.
 func (r *Reconciler) heldPods(key types.NamespacedName) (held []*corev1.Pod, _ error) {
 	items, err := r.podIndex.ByIndex(holderIndex, key.String())
 	if err != nil {
@@ -125,6 +137,7 @@ func (r *Reconciler) heldPods(key types.NamespacedName) (held []*corev1.Pod, _ e
 	return held, nil
 }
 
+// giveBack removes the key of a request from Pods. A Pod without the key is not written.
 func (r *Reconciler) giveBack(ctx context.Context, key types.NamespacedName, pods []*corev1.Pod) error {
 	for _, pod := range pods {
 		klog.FromContext(ctx).V(2).Info("Putting the Pod back into service", "pod", klog.KObj(pod))
@@ -136,7 +149,8 @@ func (r *Reconciler) giveBack(ctx context.Context, key types.NamespacedName, pod
 	return nil
 }
 
-// changeReadiness applies a change to the current Pod. It ignores a Pod that is deleted or terminating.
+// changeReadiness applies a change to the current Pod. It ignores a Pod that is deleted or terminating. The Pod is read from the
+// server, because the patch must contain all readiness keys of the condition, also the newest ones of others.
 func (r *Reconciler) changeReadiness(ctx context.Context, cached *corev1.Pod, change func(*corev1.Pod, time.Time) bool) error {
 	pods := r.kube.CoreV1().Pods(cached.Namespace)
 	pod, err := pods.Get(ctx, cached.Name, metav1.GetOptions{})
@@ -147,9 +161,11 @@ func (r *Reconciler) changeReadiness(ctx context.Context, cached *corev1.Pod, ch
 		return fmt.Errorf("get Pod: %w", err)
 	}
 	after := pod.DeepCopy()
+	// The key is as it should be already, so there is no write.
 	if !change(after, r.clock.Now()) {
 		return nil
 	}
+	// The patch is for this version of the Pod only. After a conflict, the queue repeats the pass.
 	patch, err := podcontrol.Patch(pod, after, true)
 	if err != nil {
 		return err
@@ -161,6 +177,8 @@ func (r *Reconciler) changeReadiness(ctx context.Context, cached *corev1.Pod, ch
 	return nil
 }
 
+// setFinalizers replaces the finalizers of a request. The resourceVersion in the patch keeps it from dropping a finalizer that
+// another client adds at the same time.
 func (r *Reconciler) setFinalizers(
 	ctx context.Context, request *v1beta1.ContainerRecreateRequest, finalizers []string,
 ) (*v1beta1.ContainerRecreateRequest, error) {

@@ -12,8 +12,8 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// finish cleans up after a request that has ended or is being deleted. It does one step per call; the event of each step
-// triggers the next.
+// finish cleans up after a request that has ended or is being deleted. It does one step per call; the event of each step triggers the
+// next. The Pod comes first: it must return to service even if the other steps fail.
 func (r *Reconciler) finish(ctx context.Context, request *v1beta1.ContainerRecreateRequest) (reconcile.Result, error) {
 	if err := r.release(ctx, request); err != nil || request.DeletionTimestamp != nil {
 		return reconcile.Result{}, err
@@ -25,8 +25,10 @@ func (r *Reconciler) finish(ctx context.Context, request *v1beta1.ContainerRecre
 		request.Status.CompletionTime, request.Spec.TTLSecondsAfterFinished, r.clock.Now())
 }
 
-// deactivate removes the label by which the agent watches the request.
+// deactivate removes the label by which the agent watches the request. For the agent, the request is then deleted, so it keeps only
+// requests that it has to work on.
 func (r *Reconciler) deactivate(ctx context.Context, request *v1beta1.ContainerRecreateRequest) error {
+	// In a merge patch, null removes the label.
 	_, err := r.patch(ctx, request, map[string]any{
 		"uid": request.UID, "labels": map[string]any{pub.ContainerRecreateRequestActiveKey: nil},
 	})

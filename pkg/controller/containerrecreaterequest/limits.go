@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// responseTimeout is how long an agent may take to pick a request up.
+	// responseTimeout is how long an agent may take to pick a request up. An agent that works answers within seconds.
 	responseTimeout = 60 * time.Second
 	// stopMargin is how long the stop of a container may take beyond its grace period. defaultGrace is the grace period of a request
 	// that names none, in seconds. Both are the agent's.
@@ -31,10 +31,12 @@ const (
 	deadlineExceeded = "recreating has exceeded the activeDeadlineSeconds"
 )
 
-// over returns why the request must end, or "". The response timeout does not apply to a request that waits for its turn,
-// because its agent has already seen it. If no agent works on the node, absent is since when.
+// over returns why the request must end, or "". The response timeout does not apply to a request that waits for its turn, because its
+// agent has already seen it. If no agent works on the node, absent is since when. It is called again on the fresh request before the
+// end is written, so an answer that came meanwhile counts.
 func over(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod, absent *time.Time, now time.Time) string {
 	switch {
+	// The Pod's containers will not be restarted any more.
 	case pod == nil || pod.DeletionTimestamp != nil:
 		return podGone
 	case remaining(responseLimit(request), now) < 0, remaining(absenceLimit(absent), now) < 0:
@@ -45,7 +47,7 @@ func over(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod, absent *ti
 	return endedFor(request, pod)
 }
 
-// nextLimit returns the time until the request's next limit, or zero.
+// nextLimit returns the time until the request's next limit, or zero. No event comes at a limit, so the request is reconciled then.
 func nextLimit(request *v1beta1.ContainerRecreateRequest, absent *time.Time, now time.Time) (soonest time.Duration) {
 	for _, limit := range []*time.Time{responseLimit(request), absenceLimit(absent), deadline(request)} {
 		if left := remaining(limit, now); left > 0 && (soonest == 0 || left < soonest) {
@@ -80,25 +82,30 @@ func responseLimit(request *v1beta1.ContainerRecreateRequest) *time.Time {
 	if request.Status.Phase == "" {
 		return new(request.CreationTimestamp.Add(responseTimeout))
 	}
+	// Without a drain, or once a container was stopped, the deadline and the absence of the agent are the only limits.
 	since := drainedSince(request)
 	if since == nil || slices.ContainsFunc(request.Status.ContainerRecreateStates, stopped) {
 		return nil
 	}
 	strategy := request.Spec.Strategy
+	// The agent needs the drain, the stop of a container, and the time that any answer may take.
 	toStop := seconds(ptr.Deref(strategy.TerminationGracePeriodSeconds, defaultGrace)) + stopMargin
 	return new(since.Add(seconds(*strategy.UnreadyGracePeriodSeconds)).Add(toStop).Add(responseTimeout))
 }
 
-// stopped reports whether the agent has stopped a container, or has tried to.
+// stopped reports whether the agent has stopped a container, or has tried to. From then on, the agent is known to work on the
+// request.
 func stopped(state v1beta1.ContainerRecreateRequestContainerRecreateState) bool {
 	return state.IsKilled || final(state.Phase)
 }
 
+// final reports whether a container of a request needs nothing more.
 func final(phase v1beta1.ContainerRecreateRequestPhase) bool {
 	return phase == v1beta1.ContainerRecreateRequestSucceeded || phase == v1beta1.ContainerRecreateRequestFailed
 }
 
-// endedFor returns a message if the request cannot make progress, because the kubelet will not start its containers again, or "".
+// endedFor returns a message if the request cannot make progress, because the kubelet will not start its containers again, or "". One
+// container that can still restart keeps the request going.
 func endedFor(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) string {
 	phases := map[string]v1beta1.ContainerRecreateRequestPhase{}
 	for _, state := range request.Status.ContainerRecreateStates {
@@ -108,6 +115,7 @@ func endedFor(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) string
 	for i := range request.Spec.Containers {
 		name := request.Spec.Containers[i].Name
 		switch {
+		// This container is finished, whatever the kubelet does with it.
 		case final(phases[name]):
 			continue
 		case !endedForGood(pod, name):
@@ -118,21 +126,25 @@ func endedFor(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) string
 			break // The containers after it wait for it.
 		}
 	}
+	// All containers are final, so the agent completes the request.
 	if len(ended) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("containers %v have ended and will not be started again", ended)
 }
 
-// endedForGood reports whether a container has ended and the kubelet will not start it again.
+// endedForGood reports whether a container has ended and the kubelet will not start it again. It returns false when that is not
+// known.
 func endedForGood(pod *corev1.Pod, name string) bool {
 	status := statusOf(pod, name)
 	if status == nil || status.State.Terminated == nil {
 		return false
 	}
+	// The kubelet starts nothing in a Pod with a final phase.
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return true
 	}
+	// A container with the policy OnFailure starts again after a failure, and the request goes on then.
 	policy := pod.Spec.RestartPolicy
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
@@ -144,6 +156,8 @@ func endedForGood(pod *corev1.Pod, name string) bool {
 		policy == corev1.RestartPolicyOnFailure && status.State.Terminated.ExitCode == 0
 }
 
+// deadline returns when activeDeadlineSeconds end, or nil if the request has no deadline. They count from the creation, so waiting
+// for other requests counts too.
 func deadline(request *v1beta1.ContainerRecreateRequest) *time.Time {
 	number := request.Spec.ActiveDeadlineSeconds
 	if number == nil {
@@ -152,7 +166,7 @@ func deadline(request *v1beta1.ContainerRecreateRequest) *time.Time {
 	return new(request.CreationTimestamp.Add(seconds(*number)))
 }
 
-// seconds returns a duration that does not overflow.
+// seconds returns a duration that does not overflow. 68 years, which is the largest number here, are as good as no limit.
 func seconds(number int64) time.Duration {
 	return time.Duration(min(number, math.MaxInt32)) * time.Second
 }

@@ -23,18 +23,21 @@ import (
 
 // Reconciler reconciles ContainerRecreateRequests.
 type Reconciler struct {
-	kube         kubernetes.Interface
-	kruise       versioned.Interface
+	kube   kubernetes.Interface
+	kruise versioned.Interface
+	// requestIndex finds unfinished requests by Pod and by node. podIndex finds Pods by the requests that hold them.
 	requestIndex cache.Indexer
 	pods         corelisters.PodLister
 	podIndex     cache.Indexer
 	agents       *controller.Agents
-	absences     absences
-	clock        clock.PassiveClock
+	// absences is the only state in memory.
+	absences absences
+	clock    clock.PassiveClock
 }
 
-// Reconcile advances, ends or cleans up one request.
+// Reconcile advances, ends or cleans up one request. A request that has ended is not judged again, whatever its agent still reports.
 func (r *Reconciler) Reconcile(ctx context.Context, request *v1beta1.ContainerRecreateRequest) (reconcile.Result, error) {
+	// A request that is deleted during the drain puts its Pod back first. The finalizer waits for that.
 	if request.DeletionTimestamp != nil || request.Status.CompletionTime != nil {
 		return r.finish(ctx, request)
 	}
@@ -47,10 +50,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request *v1beta1.ContainerRe
 		return reconcile.Result{}, err
 	}
 	now := r.clock.Now()
+	// complete decides again on the object that it writes.
 	if over(request, pod, absent, now) != "" {
 		return reconcile.Result{}, r.complete(ctx, request, pod, absent)
 	}
 	result := reconcile.Result{RequeueAfter: nextLimit(request, absent, now)}
+	// Until the agent has picked the request up, nothing may be changed for it. A request that waits for its turn must not drain the
+	// Pod.
 	if request.Status.Phase != v1beta1.ContainerRecreateRequestRecreating {
 		return result, nil
 	}
@@ -67,6 +73,7 @@ func (r *Reconciler) podOf(ctx context.Context, request *v1beta1.ContainerRecrea
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("get Pod: %w", err)
 	}
+	// A Pod that was created just before the request may be missing in the cache.
 	pod, err = r.kube.CoreV1().Pods(request.Namespace).Get(ctx, request.Spec.PodName, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -79,18 +86,20 @@ func (r *Reconciler) podOf(ctx context.Context, request *v1beta1.ContainerRecrea
 	return pod, nil
 }
 
-// isOf reports whether the Pod is the one that the request was created for, and not a later Pod of the same name.
+// isOf reports whether the Pod is the one that the request was created for, and not a later Pod of the same name. Admission wrote the
+// label, and it cannot change.
 func isOf(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) bool {
 	return string(pod.UID) == request.Labels[pub.ContainerRecreateRequestPodUIDKey]
 }
 
-// progress writes what the agent needs to know about the Pod, in one write.
+// progress writes what the agent needs to know about the Pod, in one write. One write of the status is one event for the agent.
 func (r *Reconciler) progress(ctx context.Context, request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) error {
 	request, drained, err := r.drain(ctx, request, pod)
 	if err != nil {
 		return err
 	}
 	return r.report(ctx, request, func(fresh *v1beta1.ContainerRecreateRequest) {
+		// The fresh request may have ended meanwhile.
 		if fresh.Status.Phase != v1beta1.ContainerRecreateRequestRecreating {
 			return
 		}
@@ -109,6 +118,7 @@ func (r *Reconciler) complete(
 ) error {
 	now := r.clock.Now()
 	return r.report(ctx, request, func(fresh *v1beta1.ContainerRecreateRequest) {
+		// The agent may have answered since the cache was read.
 		reason := over(fresh, pod, absent, now)
 		if reason == "" || fresh.Status.CompletionTime != nil {
 			return

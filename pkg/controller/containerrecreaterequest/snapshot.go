@@ -13,8 +13,9 @@ import (
 // reasonBackOff is the kubelet's reason for a container that it does not restart yet.
 const reasonBackOff = "CrashLoopBackOff"
 
-// snapshot returns what the Pod reports about the containers that replaced the old ones. The last entry of a container is kept
-// until there is a new one: between two instances there is nothing to report and no reason to write.
+// snapshot returns what the Pod reports about the containers that replaced the old ones. The last entry of a container is kept until
+// there is a new one: between two instances there is nothing to report and no reason to write. A container that the Pod does not
+// report has no entry.
 func snapshot(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) []v1beta1.ContainerRecreateRequestContainerStatus {
 	stored := map[string]v1beta1.ContainerRecreateRequestContainerStatus{}
 	for _, status := range request.Status.ContainerStatusSnapshot {
@@ -24,6 +25,7 @@ func snapshot(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) []v1be
 	for i := range request.Spec.Containers {
 		container := &request.Spec.Containers[i]
 		status := statusOf(pod, container.Name)
+		// An instance that only waits is not reported: it is not known yet whether it starts.
 		if status != nil && status.State.Running != nil && replaced(container.StatusContext, status) {
 			statuses = append(statuses, v1beta1.ContainerRecreateRequestContainerStatus{
 				Name: status.Name, Ready: status.Ready, RestartCount: status.RestartCount, ContainerID: status.ContainerID,
@@ -41,6 +43,7 @@ func replaced(context *v1beta1.ContainerRecreateRequestContainerContext, status 
 	return context == nil || status.ContainerID != context.ContainerID || status.RestartCount > context.RestartCount
 }
 
+// statusOf returns the status of a container, or nil if the kubelet has not reported it. Init containers are not looked at.
 func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == name {
@@ -50,8 +53,8 @@ func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	return nil
 }
 
-// backOff returns a message about the first container that the kubelet does not restart yet, or "". The message says until when,
-// if that is known.
+// backOff returns a message about the first container that the kubelet does not restart yet, or "". The message says until when, if
+// that is known. It tells users that the kubelet delays the start, and not the agent.
 func backOff(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) string {
 	for i := range request.Spec.Containers {
 		status := statusOf(pod, request.Spec.Containers[i].Name)
@@ -67,8 +70,8 @@ func backOff(request *v1beta1.ContainerRecreateRequest, pod *corev1.Pod) string 
 	return ""
 }
 
-// backOffEnd returns when the kubelet restarts the container, or zero if that is unknown. The kubelet counts from the end of the
-// last instance. Its message has the form "back-off 10s restarting failed container=…".
+// backOffEnd returns when the kubelet restarts the container, or zero if that is unknown. The kubelet counts from the end of the last
+// instance. Its message has the form "back-off 10s restarting failed container=…". A message of another form counts as unknown.
 func backOffEnd(status *corev1.ContainerStatus) time.Time {
 	last := status.LastTerminationState.Terminated
 	text, found := strings.CutPrefix(status.State.Waiting.Message, "back-off ")

@@ -33,16 +33,23 @@ type Options struct {
 
 // Reconciler reconciles DaemonSets.
 type Reconciler struct {
-	engine   *engine.Engine
+	// engine executes all writes to Pods and revisions.
+	engine *engine.Engine
+	// settings are fixed when the controller is built.
 	settings settings
-	nodes    corelisters.NodeLister
-	pods     corelisters.PodLister
+	// nodes finds a node that an existing Pod names, also if the DaemonSet no longer selects it. pods finds a Pod that has lost its
+	// owner.
+	nodes corelisters.NodeLister
+	pods  corelisters.PodLister
 	// nodesFor lists the nodes that a Pod may select, through an index.
-	nodesFor  func(*nodefit.Requirements) ([]*corev1.Node, error)
-	statuses  *statusWriter
-	failures  *backoff
+	nodesFor func(*nodefit.Requirements) ([]*corev1.Node, error)
+	statuses *statusWriter
+	// failures delays the deletion of Pods that fail again and again.
+	failures *backoff
+	// downloads is nil if its feature gate is off.
 	downloads *controller.Downloads
-	fresh     func(ctx context.Context, set *v1beta1.DaemonSet) (metav1.Object, error)
+	// fresh reads the DaemonSet from the server before it adopts Pods.
+	fresh func(ctx context.Context, set *v1beta1.DaemonSet) (metav1.Object, error)
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
@@ -51,6 +58,7 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.DaemonSet]) {
 	core, sets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().DaemonSets()
 	client := deps.Kruise.AppsV1beta1()
@@ -67,13 +75,15 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r.engine = &engine.Engine{
 		Server: engine.NewServer(deps.Kube), Guard: c.Guard(), Budget: c.Budget(), Recorder: c.Recorder(), Clock: deps.Clock,
 		Caches: engine.Caches{
-			Pods:            controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods())),
-			Revisions:       controller.OwnedIn[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource, revisions)),
+			Pods:      controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods())),
+			Revisions: controller.OwnedIn[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource, revisions)),
+			// A DaemonSet that was created again adopts the Pods and revisions of the one before, as in Kubernetes.
 			Orphans:         c.Adopts(sets, core.Pods(), func(set *v1beta1.DaemonSet) *metav1.LabelSelector { return set.Spec.Selector }),
 			OrphanRevisions: c.OrphanRevisions(revisions),
 		},
 	}
 	r.downloads = c.Downloads(features.PreDownloadImageForDaemonSetUpdate, r.engine)
+	// Events of nodes reconcile only the DaemonSets whose answer for that node changes.
 	r.nodesFor = c.OnNodes(sets, core.Nodes(), requires, concerns)
 	c.Forget(func(set *v1beta1.DaemonSet) {
 		r.engine.Forget(set.UID)
@@ -89,6 +99,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.DaemonSet) (rec
 		// The garbage collector deletes the Pods.
 		return reconcile.Result{}, nil
 	}
+	// Until a pass over a new generation has succeeded, the observed generation is the old one, so the DaemonSet does not wait here.
+	// The retry delay of the queue limits its passes.
 	if set.Generation == set.Status.ObservedGeneration {
 		if wait := r.statuses.Pace.PassIn(set.UID, int(set.Status.DesiredNumberScheduled)); wait > 0 {
 			return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil

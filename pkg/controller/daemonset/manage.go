@@ -14,10 +14,12 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// defaultBurst is how many Pods a pass creates, and how many it deletes, if the spec does not say.
+// defaultBurst is how many Pods a pass creates, and how many it deletes, if the spec does not say. It is the same number as in
+// Kubernetes. It limits the load of one pass on a large cluster.
 const defaultBurst = 250
 
-// manage returns the stage that creates missing Pods, and deletes Pods that fail or that are too many on their node.
+// manage returns the stage that creates missing Pods, and deletes Pods that fail or that are too many on their node. The burst is the
+// limit of creations and, separately, of deletions. What is beyond it waits for the next pass.
 func (p *planner) manage(a amounts) (engine.Stage, error) {
 	stage := engine.Stage{Aim: engine.Scale}
 	var missing []*place
@@ -27,23 +29,29 @@ func (p *planner) manage(a amounts) (engine.Stage, error) {
 		}
 	}
 	err := p.create(&stage, shuffled(p.progressive(missing, a.partition)), a.burst)
+	// The nodes are sorted by name, so the names decide which deletions wait.
 	stage.Delete = stage.Delete[:min(len(stage.Delete), a.burst)]
 	return stage, err
 }
 
-// manageNode deletes what is to go from a node, and returns whether a Pod is missing there.
+// manageNode deletes what is to go from a node, and returns whether a Pod is missing there. A node whose Pods ended gets a new Pod
+// only after they are deleted, in a later pass.
 func (p *planner) manageNode(stage *engine.Stage, at *place, surges bool) (missing bool) {
 	switch {
+	// The next pass sees the adopted Pod. A creation now could make a second Pod on the node.
 	case at.adopting:
 	case at.node == nil:
 		// The Pods that ran there are deleted by the garbage collector of Pods.
 		for _, pod := range at.pods {
+			// That collector does not know Pods which were never bound to the node.
 			if pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil {
 				p.DeletePod(stage, pod)
 			}
 		}
+	// A terminating Pod counts as a Pod of the node, so the new one is created only when it is gone.
 	case at.run && len(at.pods) == 0:
 		return true
+	// The node is no longer selected, or has a taint NoExecute that the Pods do not tolerate.
 	case !at.stay:
 		for _, pod := range at.pods {
 			if pod.DeletionTimestamp == nil {
@@ -52,10 +60,12 @@ func (p *planner) manageNode(stage *engine.Stage, at *place, surges bool) (missi
 		}
 	default:
 		running := p.deleteEnded(stage, at)
+		// With surge, a node may have an old Pod and its replacement.
 		if surges {
 			p.keepTwo(stage, running)
 			return len(running) == 0 && at.run
 		}
+		// Without surge, a node keeps its oldest Pod. More than one can exist after an adoption or after a surge was switched off.
 		for _, pod := range running[min(1, len(running)):] {
 			p.DeletePod(stage, pod)
 		}
@@ -72,8 +82,10 @@ func (p *planner) deleteEnded(stage *engine.Stage, at *place) (running []*corev1
 		case pod.DeletionTimestamp != nil:
 		case engine.PreparingDelete(pod), hopeless(pod):
 			p.DeletePod(stage, pod)
+		// The failed Pod stays on its node until the delay is over, so no new Pod is created there.
 		case pod.Status.Phase == corev1.PodFailed && wait > 0:
 			p.recheck = engine.Sooner(p.recheck, wait)
+		// The first deletion on a node is at once. Each one makes the next one wait longer.
 		case pod.Status.Phase == corev1.PodFailed:
 			p.opened = append(p.opened, at.name)
 			p.endedEvent(stage, pod, at.name, "FailedDaemonPod", "Found failed daemon pod %s/%s on node %s, will try to kill it")
@@ -88,6 +100,7 @@ func (p *planner) deleteEnded(stage *engine.Stage, at *place) (running []*corev1
 	return running
 }
 
+// endedEvent adds the event about a Pod that ended. Reasons and messages are those of DaemonSets of Kubernetes.
 func (p *planner) endedEvent(stage *engine.Stage, pod *corev1.Pod, node, reason, format string) {
 	stage.Warn = append(stage.Warn, engine.Notice{
 		Reason: reason, Message: fmt.Sprintf(format, pod.Namespace, pod.Name, node), Normal: reason == "SucceededDaemonPod",
@@ -95,7 +108,7 @@ func (p *planner) endedEvent(stage *engine.Stage, pod *corev1.Pod, node, reason,
 }
 
 // keepTwo keeps the oldest Pod of the wanted revision and the oldest of another one. The latter stays until the former can stand in
-// for it, or until it is not ready itself.
+// for it, or until it is not ready itself. running is sorted by age, so the first Pod of each kind is the oldest.
 func (p *planner) keepTwo(stage *engine.Stage, running []*corev1.Pod) {
 	var updated, outdated *corev1.Pod
 	for _, pod := range running {
@@ -103,6 +116,7 @@ func (p *planner) keepTwo(stage *engine.Stage, running []*corev1.Pod) {
 		if p.Updated(pod) {
 			which = &updated
 		}
+		// A second Pod of the same kind comes from an adoption, or from a creation whose answer was lost.
 		if *which == nil {
 			*which = pod
 		} else {
@@ -112,6 +126,7 @@ func (p *planner) keepTwo(stage *engine.Stage, running []*corev1.Pod) {
 	if updated == nil || outdated == nil {
 		return
 	}
+	// A Pod that is not ready serves nobody, so it need not wait for its replacement.
 	if left := p.standsInAfter(updated); !p.Ready(outdated) || left == 0 && p.Serving(updated) {
 		p.DeletePod(stage, outdated)
 	} else {
@@ -119,13 +134,15 @@ func (p *planner) keepTwo(stage *engine.Stage, running []*corev1.Pod) {
 	}
 }
 
-// progressive limits creations to the nodes that the partition leaves to the wanted revision, if the spec asks for it.
+// progressive limits creations to the nodes that the partition leaves to the wanted revision, if the spec asks for it. Without this
+// limit, nodes that join during a rollout would all get the new revision, whatever the partition is.
 func (p *planner) progressive(missing []*place, partition int) []*place {
 	if !p.set.Spec.ScaleStrategy.PartitionedScaling || onDelete(p.set) || partition == 0 {
 		return missing
 	}
 	updated := 0
 	for _, at := range p.places {
+		// A node that is not clear counts as updated, so too few Pods are created rather than too many.
 		if pod, _, clear := p.versions(at); !clear || pod != nil {
 			updated++
 		}
@@ -141,7 +158,8 @@ func shuffled(nodes []*place) []*place {
 	return nodes
 }
 
-// create creates Pods of the wanted revision on nodes, as many as a pass may.
+// create creates Pods of the wanted revision on nodes, as many as a pass may. The name of a Pod follows from the DaemonSet and the
+// node. If a creation is repeated, the API server refuses the second one.
 func (p *planner) create(stage *engine.Stage, nodes []*place, burst int) error {
 	nodes = nodes[:min(len(nodes), max(0, burst-len(stage.Create)))]
 	if len(nodes) == 0 {
@@ -151,6 +169,7 @@ func (p *planner) create(stage *engine.Stage, nodes []*place, burst int) error {
 	if err != nil {
 		return err
 	}
+	// Names of existing Pods are taken, also of those that terminate: a second Pod of a node, as in a surge, gets another name.
 	taken := map[string]bool{}
 	for _, at := range p.places {
 		for _, pod := range at.pods {
@@ -159,6 +178,7 @@ func (p *planner) create(stage *engine.Stage, nodes []*place, burst int) error {
 	}
 	for _, at := range nodes {
 		id := podcontrol.PlaceID(p.set.UID, at.name, taken)
+		// A Pod that the DaemonSet released keeps the name. Without the next name, its node would never get a Pod again.
 		for p.released(blueprint.PodName(id)) {
 			taken[id] = true
 			id = podcontrol.PlaceID(p.set.UID, at.name, taken)
@@ -171,22 +191,26 @@ func (p *planner) create(stage *engine.Stage, nodes []*place, burst int) error {
 
 // deprecatedGeneration is an annotation of a DaemonSet, and templateGeneration is the label of its Pods for it.
 const (
+	// The DaemonSet controller of Kubernetes writes the label from the annotation in the same way.
 	deprecatedGeneration = "deprecated.daemonset.template.generation"
 	templateGeneration   = "pod-template-generation"
 	// ownScheduler is the name of the scheduler of Pods that are bound by this controller.
 	ownScheduler = "kubernetes.io/daemonset-controller"
 )
 
-// blueprint returns what new Pods have in common. The caller fills the returned map with the node of each ID.
+// blueprint returns what new Pods have in common. The caller fills the returned map with the node of each ID. The map is filled
+// later, because the IDs of the Pods are not known yet.
 func (p *planner) blueprint() (*podcontrol.Blueprint, map[string]string, error) {
 	blueprint, err := p.Blueprint(p.Update)
 	if err != nil {
 		return nil, nil, err
 	}
+	// The template is shared by the whole pass, and must not get the tolerations.
 	blueprint.Template = blueprint.Template.DeepCopy()
 	tolerate(&blueprint.Template.Spec)
 	blueprint.Name = podcontrol.PlaceName(p.set.Name)
 	blueprint.Gates = []corev1.PodConditionType{pub.KruisePodReadyConditionType}
+	// Readiness gates cannot be added to a running Pod, so Pods that may be updated in place later need the gate now.
 	if inPlace(p.set) {
 		blueprint.Gates = append(blueprint.Gates, pub.InPlaceUpdateReadyConditionType)
 	}
@@ -196,6 +220,7 @@ func (p *planner) blueprint() (*podcontrol.Blueprint, map[string]string, error) 
 		if generation, found := p.set.Annotations[deprecatedGeneration]; found {
 			pod.Labels[templateGeneration] = generation
 		}
+		// Without this setting, the scheduler binds the Pod to the node that the affinity names, and checks resources on the way.
 		if p.bindPods {
 			pod.Spec.NodeName, pod.Spec.SchedulerName = nodeOf[id], ownScheduler
 		} else {
@@ -205,7 +230,8 @@ func (p *planner) blueprint() (*podcontrol.Blueprint, map[string]string, error) 
 	return blueprint, nodeOf, nil
 }
 
-// hopeless reports whether the engine marked the Pod because its node never completes an update in place.
+// hopeless reports whether the engine marked the Pod because its node never completes an update in place. Settling marks it when an
+// update in place has failed for good. A new Pod is the only way on.
 func hopeless(pod *corev1.Pod) bool {
 	return lifecycle.SpecifiedDelete(pod) && lifecycle.Of(pod) == pub.LifecycleStateUpdating
 }

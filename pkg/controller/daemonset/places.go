@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
 
-// place is a node as the DaemonSet sees it.
+// place is a node as the DaemonSet sees it. It is computed for one pass.
 type place struct {
 	name string
 	// node is nil if the node does not exist.
@@ -27,7 +27,8 @@ type place struct {
 	adopting bool
 }
 
-// tolerated are the taints that every Pod of a DaemonSet tolerates, because it must run on a node that has problems.
+// tolerated are the taints that every Pod of a DaemonSet tolerates, because it must run on a node that has problems. They are those
+// of DaemonSets in Kubernetes.
 var tolerated = []corev1.Toleration{
 	{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
 	{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
@@ -37,7 +38,9 @@ var tolerated = []corev1.Toleration{
 	{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
 }
 
-// tolerate adds the tolerations of every DaemonSet to the given spec, which the caller owns.
+// tolerate adds the tolerations of every DaemonSet to the given spec, which the caller owns. A Pod in the network of the host needs
+// no network of the node, so it also tolerates that it is missing. An equal toleration of the template is replaced, so there is only
+// one.
 func tolerate(spec *corev1.PodSpec) {
 	all := tolerated
 	if spec.HostNetwork {
@@ -51,7 +54,8 @@ func tolerate(spec *corev1.PodSpec) {
 	}
 }
 
-// requires returns what the Pods of the DaemonSet require of a node.
+// requires returns what the Pods of the DaemonSet require of a node. It includes the tolerations that every Pod gets, because taints
+// decide too.
 func requires(set *v1beta1.DaemonSet) *nodefit.Requirements {
 	pod := &corev1.Pod{Spec: *set.Spec.Template.Spec.DeepCopy()}
 	tolerate(&pod.Spec)
@@ -59,15 +63,17 @@ func requires(set *v1beta1.DaemonSet) *nodefit.Requirements {
 }
 
 // eligible returns whether a Pod is to run on the node, and whether a Pod that runs there may go on. What the node has to give, and
-// its conditions, do not count.
+// its conditions, do not count. The answers differ only for a taint NoSchedule: it keeps new Pods away and lets running ones stay.
 func eligible(required *nodefit.Requirements, node *corev1.Node) (run, stay bool) {
 	fit := required.Of(node)
 	return fit.Selected && !fit.NoSchedule && !fit.NoExecute, fit.Selected && !fit.NoExecute
 }
 
-// concerns reports whether the change of a node changes what the DaemonSet does there.
+// concerns reports whether the change of a node changes what the DaemonSet does there. A nil state is that of a new or a deleted
+// node, where no Pod is to run.
 func concerns(set *v1beta1.DaemonSet, before, after *corev1.Node) bool {
 	required, canary := requires(set), nodeSelector(set)
+	// The three answers are what a pass reads of a node. If none differs, the pass would decide the same.
 	var was, is struct{ run, stay, canary bool }
 	if before != nil {
 		was.run, was.stay = eligible(required, before)
@@ -80,7 +86,8 @@ func concerns(set *v1beta1.DaemonSet, before, after *corev1.Node) bool {
 	return was != is
 }
 
-// nodeSelector returns the selector of the nodes to update, or nil for all nodes.
+// nodeSelector returns the selector of the nodes to update, or nil for all nodes. An empty selector means all nodes, as if it were
+// not set.
 func nodeSelector(set *v1beta1.DaemonSet) labels.Selector {
 	if selector := rollingOf(set).Selector; selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > 0 {
 		return selectorindex.Parse(selector)
@@ -88,7 +95,8 @@ func nodeSelector(set *v1beta1.DaemonSet) labels.Selector {
 	return nil
 }
 
-// places returns the nodes that the DaemonSet selects or has Pods on, sorted by name. orphans are Pods that this pass adopts.
+// places returns the nodes that the DaemonSet selects or has Pods on, sorted by name. orphans are Pods that this pass adopts. A node
+// that is not selected any more is found through its Pods. Without that, nobody would delete them.
 func (r *Reconciler) places(set *v1beta1.DaemonSet, pods, orphans []*corev1.Pod) ([]*place, error) {
 	required := requires(set)
 	nodes, err := r.nodesFor(required)
@@ -104,6 +112,7 @@ func (r *Reconciler) places(set *v1beta1.DaemonSet, pods, orphans []*corev1.Pod)
 		byName[name] = at
 		return at
 	}
+	// The index returns more nodes than fit, so each is compared again.
 	for _, node := range nodes {
 		add(node.Name, node)
 	}
@@ -114,6 +123,7 @@ func (r *Reconciler) places(set *v1beta1.DaemonSet, pods, orphans []*corev1.Pod)
 		}
 		at := byName[name]
 		if at == nil {
+			// The node is not selected any more, or does not exist. Its Pods still have to be judged.
 			node, err := r.nodes.Get(name)
 			if err != nil && !apierrors.IsNotFound(err) {
 				return nil, err
@@ -129,6 +139,7 @@ func (r *Reconciler) places(set *v1beta1.DaemonSet, pods, orphans []*corev1.Pod)
 	}
 	all := make([]*place, 0, len(byName))
 	for _, at := range byName {
+		// A node without a Pod, where none may run or go on, needs no decision.
 		if at.run || at.stay || len(at.pods) > 0 {
 			oldestFirst(at.pods)
 			all = append(all, at)
@@ -138,7 +149,8 @@ func (r *Reconciler) places(set *v1beta1.DaemonSet, pods, orphans []*corev1.Pod)
 	return all, nil
 }
 
-// oldestFirst sorts Pods by age. A Pod that has no node yet counts as younger than one that has.
+// oldestFirst sorts Pods by age. A Pod that has no node yet counts as younger than one that has. The name decides last, so the order
+// is the same in each pass.
 func oldestFirst(pods []*corev1.Pod) {
 	unscheduled := func(pod *corev1.Pod) int { return one(pod.Spec.NodeName == "") }
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
@@ -147,6 +159,7 @@ func oldestFirst(pods []*corev1.Pod) {
 	})
 }
 
+// one returns 1 for true and 0 for false.
 func one(condition bool) int {
 	if condition {
 		return 1

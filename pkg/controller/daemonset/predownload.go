@@ -11,7 +11,8 @@ import (
 	"kruise.io/kruise/pkg/workload/predownload"
 )
 
-// download returns what the pass knows about the download of the new images.
+// download returns what the pass knows about the download of the new images. Its settings are annotations. A revision of the past can
+// have Pods on nodes that do not count, so the end is also checked by the revisions of Pods.
 func (p *planner) download(revision *appsv1.ControllerRevision, status *v1beta1.DaemonSetStatus) *controller.Download {
 	settings := predownload.FromAnnotations(p.set.Annotations)
 	updatedReady := 0
@@ -25,7 +26,8 @@ func (p *planner) download(revision *appsv1.ControllerRevision, status *v1beta1.
 	}
 }
 
-// outdatedRevisions returns the revisions of the Pods that are to be updated.
+// outdatedRevisions returns the revisions of the Pods that are to be updated. Pods can be at several old revisions if the template
+// changed again during a rollout.
 func (p *planner) outdatedRevisions() (old []*appsv1.ControllerRevision) {
 	for _, revision := range p.History {
 		if revision != p.Update && slices.ContainsFunc(p.Pods, func(pod *corev1.Pod) bool { return p.At(pod, revision) }) {
@@ -36,7 +38,7 @@ func (p *planner) outdatedRevisions() (old []*appsv1.ControllerRevision) {
 }
 
 // downloads returns the jobs of the update revision, and whether they are worthwhile. Pods that are recreated use the image of their
-// node too.
+// node too. InPlace is therefore always true, and there is no minimum number of Pods.
 func (p *planner) downloads(settings predownload.Settings) (jobs []*v1beta1.ImagePullJob, worthwhile bool, err error) {
 	amounts, err := p.amounts()
 	if err != nil {
@@ -52,6 +54,7 @@ func (p *planner) downloads(settings predownload.Settings) (jobs []*v1beta1.Imag
 	if err != nil {
 		return nil, false, err
 	}
+	// A container whose image all old revisions already have needs no job.
 	var from []*corev1.PodTemplateSpec
 	for _, revision := range p.outdatedRevisions() {
 		template, err := p.Template(revision)

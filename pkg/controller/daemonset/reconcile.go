@@ -15,12 +15,14 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
-// pass runs one pass over a DaemonSet. The caches already show all writes of the last pass.
+// pass runs one pass over a DaemonSet. The caches already show all writes of the last pass. All parts after the execution run even if
+// one fails, and their errors are joined.
 func (r *Reconciler) pass(ctx context.Context, set *v1beta1.DaemonSet) (reconcile.Result, error) {
 	selector, ok := r.selectorOf(ctx, set)
 	if !ok {
 		return reconcile.Result{}, nil
 	}
+	// The next steps read only. The first write is in Execute.
 	target, err := r.target(set, selector)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -34,11 +36,13 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.DaemonSet) (reconcil
 		return reconcile.Result{}, err
 	}
 	plan := planner.plan()
+	// The delay is recorded first. If the deletion fails, the retry waits, too.
 	r.failures.opened(set, planner.opened)
 	outcome := r.engine.Execute(ctx, view, plan)
 	status := planner.status(&outcome)
 	recheck, reported := r.statuses.Report(ctx, set, &status, planner.desired, urgent(&set.Status, &status))
 	r.statuses.Pace.Passed(set.UID, planner.desired)
+	// Time passes without events, so the pass repeats at the earliest of these times.
 	for _, due := range []time.Duration{outcome.Recheck, planner.recheck, view.AvailableIn()} {
 		recheck = engine.Sooner(recheck, due)
 	}
@@ -50,7 +54,8 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.DaemonSet) (reconcil
 	)
 }
 
-// selectorOf returns the selector of the DaemonSet, and whether it can be used.
+// selectorOf returns the selector of the DaemonSet, and whether it can be used. No retry can cure a selector, so there is no error. A
+// change of the DaemonSet causes the next pass.
 func (r *Reconciler) selectorOf(ctx context.Context, set *v1beta1.DaemonSet) (labels.Selector, bool) {
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	switch {

@@ -15,13 +15,15 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// status computes the status from what the pass observed. A pass with a failure does not count as having observed the generation.
+// status computes the status from what the pass observed. A pass with a failure does not count as having observed the generation. A
+// rollout is therefore not complete for clients that wait for observedGeneration while Pods cannot be created.
 func (p *planner) status(outcome *engine.Outcome) v1beta1.DaemonSetStatus {
 	old := &p.set.Status
 	status := v1beta1.DaemonSetStatus{
 		DesiredNumberScheduled: int32(p.desired), ObservedGeneration: old.ObservedGeneration, CollisionCount: outcome.CollisionCount,
 		Conditions: old.Conditions, UpdateRevision: old.UpdateRevision,
 	}
+	// The revision label of Pods is the hash, so clients can compare it with the status.
 	if outcome.Revision != nil {
 		status.UpdateRevision = history.ShortHash(outcome.Revision.Name)
 	}
@@ -31,9 +33,11 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.DaemonSetStatus {
 	for _, at := range p.places {
 		switch {
 		case len(at.pods) == 0 || at.node == nil:
+		// Here, Pods run although none is to run.
 		case !at.run:
 			status.NumberMisscheduled++
 		default:
+			// During a surge a node has two Pods. It counts once, by the older one, as in Kubernetes.
 			oldest := at.pods[0]
 			ready := p.Ready(oldest)
 			status.CurrentNumberScheduled++
@@ -43,6 +47,7 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.DaemonSetStatus {
 		}
 	}
 	status.NumberUnavailable = status.DesiredNumberScheduled - status.NumberAvailable
+	// The conditions Reconciling and Stalled are derived from the new counts, so they come last.
 	judged := *p.set
 	judged.Status = status
 	status.Conditions = conditions.Set(old.Conditions, kinds.ProgressOf(&judged), metav1.NewTime(p.Now).Rfc3339Copy())
@@ -61,9 +66,11 @@ var conditions = health.Conditions[appsv1.DaemonSetCondition]{
 	},
 }
 
+// sameStatus compares semantically, so a nil list equals an empty one.
 func sameStatus(a, b *v1beta1.DaemonSetStatus) bool { return apiequality.Semantic.DeepEqual(a, b) }
 
-// urgent reports whether a status must not wait: it says more than other counts, or the rollout is complete.
+// urgent reports whether a status must not wait: it says more than other counts, or the rollout is complete. Other counts change
+// again soon.
 func urgent(before, after *v1beta1.DaemonSetStatus) bool {
 	counted := *after
 	counted.CurrentNumberScheduled, counted.NumberMisscheduled = before.CurrentNumberScheduled, before.NumberMisscheduled
@@ -79,6 +86,7 @@ func urgent(before, after *v1beta1.DaemonSetStatus) bool {
 // statusWriter writes the statuses of DaemonSets.
 type statusWriter = controller.StatusWriter[*v1beta1.DaemonSet, v1beta1.DaemonSetStatus]
 
+// newStatusWriter returns the writer of statuses. pace is shared by all DaemonSets, and keeps its times by UID.
 func newStatusWriter(sets client.DaemonSetsGetter, guard engine.Guard, pace *engine.Pace) *statusWriter {
 	return &statusWriter{
 		Resource: daemonsets.GroupResource(), Guard: guard, Pace: pace,

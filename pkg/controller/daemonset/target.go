@@ -24,17 +24,20 @@ import (
 	"kruise.io/kruise/pkg/workload/inplace"
 )
 
-// defaultHistoryLimit is the number of revisions to keep if the spec does not set revisionHistoryLimit.
+// defaultHistoryLimit is the number of revisions to keep if the spec does not set revisionHistoryLimit. It is the default of the
+// workloads of Kubernetes.
 const defaultHistoryLimit = 10
 
 // settings are the values of the program's flags, for all DaemonSets.
 type settings struct {
+	// bindPods binds new Pods to their nodes without the scheduler. inPlace says what may change in running Pods.
 	bindPods bool
 	inPlace  inplace.Options
 	// prune leaves nodes on which a DaemonSet does not run out of its rolling update.
 	prune bool
 }
 
+// settingsFrom reads the gates once. Gates do not change while the program runs.
 func settingsFrom(deps controller.Deps, options Options) settings {
 	return settings{
 		bindPods: options.BindPods,
@@ -50,13 +53,15 @@ func settingsFrom(deps controller.Deps, options Options) settings {
 var revisions = history.Format{HashLabel: pub.ControllerRevisionHashKey, Hash: templateHash, Same: history.SamePodTemplate}
 
 // templateHash returns the hash of the Pod template in a revision's data, as the workloads of Kubernetes name their revisions. A
-// revision is found by its data, so only its name depends on the hash.
+// revision is found by its data, so only its name depends on the hash. A template that cannot be decoded is hashed as an empty one.
+// The collision count is part of the hash, so another count gives another name.
 func templateHash(data []byte, collisionCount *int32) string {
 	h := fnv.New32a()
 	if template, err := history.Template(&appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: data}}); err == nil {
 		_, _ = fmt.Fprintf(h, "%v", dump.ForHash(*template))
 	}
 	if collisionCount != nil {
+		// Kubernetes also hashes eight bytes for this 32-bit number, so an equal template gets the same hash there.
 		count := make([]byte, 8)
 		binary.LittleEndian.PutUint32(count, uint32(*collisionCount))
 		_, _ = h.Write(count)
@@ -64,12 +69,13 @@ func templateHash(data []byte, collisionCount *int32) string {
 	return rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10))
 }
 
-// target returns the DaemonSet in the form that the engine needs.
+// target returns the DaemonSet in the form that the engine needs. It fails only if the template cannot be encoded.
 func (r *Reconciler) target(set *v1beta1.DaemonSet, selector labels.Selector) (*engine.Target, error) {
 	data, err := history.Data(&set.Spec.Template)
 	if err != nil {
 		return nil, err
 	}
+	// ReplaceAtOnce: the replacement needs the node of the Pod, so a mark for a later deletion would gain nothing.
 	target := &engine.Target{
 		Object: set, Kind: kind, Selector: selector, MinReadySeconds: set.Spec.MinReadySeconds,
 		Policy: pub.ReCreatePodUpdatePolicy, InPlace: r.settings.inPlace, ReplaceAtOnce: true,
@@ -82,6 +88,7 @@ func (r *Reconciler) target(set *v1beta1.DaemonSet, selector labels.Selector) (*
 			CollisionCount: set.Status.CollisionCount, Limit: defaultHistoryLimit, LimitUsed: true, Adopts: true,
 		},
 	}
+	// Validation refuses a hook for updates in place, so only preDelete is passed on.
 	if hooks := set.Spec.Lifecycle; hooks != nil {
 		target.Lifecycle = &pub.Lifecycle{PreDelete: hooks.PreDelete}
 	}
@@ -94,12 +101,13 @@ func (r *Reconciler) target(set *v1beta1.DaemonSet, selector labels.Selector) (*
 	return target, nil
 }
 
-// stamp writes the hash of a revision into the given Pod, which the caller owns.
+// stamp writes the hash of a revision into the given Pod, which the caller owns. The label of a DaemonSet's Pod is the hash without
+// the name, as in Kubernetes.
 func stamp(pod *corev1.Pod, revision string) {
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.ControllerRevisionHashKey, history.ShortHash(revision))
 }
 
-// rollingOf returns the settings of a rolling update. It never returns nil.
+// rollingOf returns the settings of a rolling update. It never returns nil. The zero value has neither a partition nor a selector.
 func rollingOf(set *v1beta1.DaemonSet) *v1beta1.RollingUpdateDaemonSet {
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		return rolling
@@ -112,6 +120,7 @@ func onDelete(set *v1beta1.DaemonSet) bool {
 	return set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteDaemonSetStrategyType
 }
 
+// inPlace reports whether running Pods may be updated. Under OnDelete, only the user replaces Pods.
 func inPlace(set *v1beta1.DaemonSet) bool {
 	return !onDelete(set) && rollingOf(set).RollingUpdateType == v1beta1.InplaceRollingUpdateType
 }

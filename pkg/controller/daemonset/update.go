@@ -10,7 +10,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// update returns the stage that brings Pods to the wanted revision.
+// update returns the stage that brings Pods to the wanted revision. Managing has nothing to do in such a pass, so each node has one
+// Pod at most, except for what is still in progress.
 func (p *planner) update(a amounts) (engine.Stage, error) {
 	if a.maxSurge > 0 {
 		return p.surge(a)
@@ -34,14 +35,17 @@ func (p *planner) update(a amounts) (engine.Stage, error) {
 			candidates = append(candidates, outdated)
 		}
 	}
+	// Broken Pods are replaced even beyond maxUnavailable, as in Kubernetes.
 	free := max(0, min(a.maxUnavailable-unavailable, len(candidates)))
 	err := p.replace(&stage, slices.Concat(broken, candidates[:free]))
+	// Pods beyond the burst wait for the next pass.
 	stage.Updates = stage.Updates[:min(len(stage.Updates), a.burst)]
 	stage.Delete = stage.Delete[:min(len(stage.Delete), a.burst)]
 	return stage, err
 }
 
-// replace updates Pods in place where that is possible, and deletes the others.
+// replace updates Pods in place where that is possible, and deletes the others. A Pod without the readiness gate cannot be taken out
+// of service first, so it is deleted instead. A Pod that a hook already holds goes on with its deletion.
 func (p *planner) replace(stage *engine.Stage, pods []*corev1.Pod) error {
 	for _, pod := range pods {
 		if !hasGate(pod) || !podstate.Active(pod) || engine.PreparingDelete(pod) {
@@ -56,7 +60,8 @@ func (p *planner) replace(stage *engine.Stage, pods []*corev1.Pod) error {
 }
 
 // chosen returns the nodes that the rolling update reaches, in its order: those that are updated first, then those whose update goes
-// on, then the others. Within these, the highest name is first. The partition leaves nodes out at the end.
+// on, then the others. Within these, the highest name is first. The partition leaves nodes out at the end. Nodes that are updated
+// come first, so that they fill the number that the partition leaves. A node that was once updated then stays in this number.
 func (p *planner) chosen(partition int) []*place {
 	canary := nodeSelector(p.set)
 	var done, begun, others []*place
@@ -70,8 +75,11 @@ func (p *planner) chosen(partition int) []*place {
 		switch {
 		case !clear, updated != nil:
 			done = append(done, at)
+		// Here, the old Pod is already deleted, or its hook holds it. Such a node keeps its turn, so an update does not begin on too
+		// many nodes.
 		case outdated == nil, engine.PreparingDelete(outdated):
 			begun = append(begun, at)
+		// A node that the selector leaves out counts in total, and is never in the result.
 		case canary == nil, canary.Matches(labels.Set(at.node.Labels)):
 			others = append(others, at)
 		}
@@ -81,8 +89,8 @@ func (p *planner) chosen(partition int) []*place {
 }
 
 // leftOut reports whether a node does not count in the rolling update: the node does not exist, there is nothing to update, or, with
-// the feature gate, no Pod is to run there. Pods that only terminate on a node where none is to run do not count either: nobody
-// waits for their replacements.
+// the feature gate, no Pod is to run there. Pods that only terminate on a node where none is to run do not count either: nobody waits
+// for their replacements. A node that does not exist must not fill maxUnavailable.
 func (p *planner) leftOut(at *place) bool {
 	switch {
 	case at.node == nil:

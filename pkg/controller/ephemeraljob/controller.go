@@ -27,14 +27,18 @@ import (
 // Name is the controller's name in logs, events and metrics.
 const Name = "ephemeraljob-controller"
 
-// defaultTTL is how long a finished job stays if it has no ttlSecondsAfterFinished, in seconds.
+// defaultTTL is how long a finished job stays if it has no ttlSecondsAfterFinished, in seconds. Half an hour leaves users time to
+// read the result.
 const defaultTTL int32 = 1800
 
 // Reconciler reconciles EphemeralJobs.
 type Reconciler struct {
-	kube     kubernetes.Interface
-	kruise   versioned.Interface
+	// kube patches Pods, and kruise writes jobs.
+	kube   kubernetes.Interface
+	kruise versioned.Interface
+	// selected lists Pods by the labels that the job selects, through an index.
 	selected controller.SelectedPods
+	// guard gets the patches of Pods, so that no pass counts a Pod as untouched that already has the containers.
 	guard    engine.Guard
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
@@ -45,17 +49,20 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return build(deps).Build()
 }
 
+// build returns the controller under construction, for tests.
 func build(deps controller.Deps) *controller.Of[*v1alpha1.EphemeralJob] {
 	pods, jobs := deps.KubeInformers.Core().V1().Pods(), deps.KruiseInformers.Apps().V1alpha1().EphemeralJobs()
 	r := &Reconciler{kube: deps.Kube, kruise: deps.Kruise, recorder: deps.Recorder(Name), clock: deps.Clock}
 	c := controller.For(deps, Name, jobs, r.Reconcile)
 	c.Guards(engine.PodResource, pods)
 	r.guard, r.selected = c.Guard(), c.PodsByLabels(pods)
+	// Pods are not owned by jobs. The index of selectors finds the jobs of a Pod without a scan.
 	c.Watch(pods, c.Selecting(jobs, unfinished), matters)
 	return c
 }
 
-// unfinished returns the selector of a job that can still change.
+// unfinished returns the selector of a job that can still change. It returns nil for a finished job, so events of Pods no longer find
+// it.
 func unfinished(job *v1alpha1.EphemeralJob) *metav1.LabelSelector {
 	if job.Status.CompletionTime != nil {
 		return nil
@@ -63,7 +70,8 @@ func unfinished(job *v1alpha1.EphemeralJob) *metav1.LabelSelector {
 	return job.Spec.Selector
 }
 
-// matters reports whether a change of a Pod affects jobs.
+// matters reports whether a change of a Pod affects jobs. Other changes, such as the readiness of the Pod's own containers, do not
+// change what observe counts.
 func matters(before, after metav1.Object) bool {
 	b, okBefore := before.(*corev1.Pod)
 	a, okAfter := after.(*corev1.Pod)
@@ -79,6 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1alpha1.EphemeralJob) 
 	case job.DeletionTimestamp != nil:
 		return reconcile.Result{}, r.release(ctx, job)
 	case job.Status.CompletionTime != nil:
+		// A job without the field keeps it empty, so the default is set here.
 		ttl := defaultTTL
 		if job.Spec.TTLSecondsAfterFinished != nil {
 			ttl = *job.Spec.TTLSecondsAfterFinished
@@ -89,7 +98,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1alpha1.EphemeralJob) 
 	return r.sync(ctx, job)
 }
 
-// release removes the finalizer that jobs of other releases have, because nothing can be cleaned up.
+// release removes the finalizer that jobs of other releases have, because nothing can be cleaned up. Containers that were added stay
+// in their Pods.
 func (r *Reconciler) release(ctx context.Context, job *v1alpha1.EphemeralJob) error {
 	if !slices.Contains(job.Finalizers, pub.EphemeralContainersCleanupFinalizer) {
 		return nil
@@ -103,18 +113,21 @@ func (r *Reconciler) release(ctx context.Context, job *v1alpha1.EphemeralJob) er
 	return nil
 }
 
-// sync reports what the Pods show, and then starts more Pods.
+// sync reports what the Pods show, and then starts more Pods. The status comes first, so startTime and the result are stored before
+// the Pods change. Pods are then chosen by the stored spec, which may be newer than the cached one.
 func (r *Reconciler) sync(ctx context.Context, job *v1alpha1.EphemeralJob) (reconcile.Result, error) {
 	pods, err := r.selected(job.Namespace, selectorindex.Parse(job.Spec.Selector))
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// The same observation is used for the status and for the choice of Pods, so both agree.
 	seen := observe(job, pods)
 	stored, err := controller.UpdateStatus(ctx, r.kruise.AppsV1alpha1().EphemeralJobs(job.Namespace), job,
 		func(fresh *v1alpha1.EphemeralJob) error {
 			fresh.Status = status(fresh, seen, r.clock.Now())
 			return nil
 		})
+	// A nil object means that the job was deleted.
 	if err != nil || stored == nil || stored.Status.CompletionTime != nil {
 		return reconcile.Result{}, err
 	}

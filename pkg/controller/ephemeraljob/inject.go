@@ -16,14 +16,15 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// width is the maximum number of concurrent writes to Pods.
+// width is the maximum number of concurrent writes to Pods, as for the writes of the engine.
 const width = 16
 
 // subresource is the part of a Pod through which ephemeral containers are added.
 const subresource = "ephemeralcontainers"
 
 // inject adds the containers to the Pods. It starts with one Pod, so a template that the server rejects is sent once, and not once
-// for each Pod. A patch whose answer was lost is repeated in the next pass with the same content, which changes nothing.
+// for each Pod. A patch whose answer was lost is repeated in the next pass with the same content, which changes nothing. The first
+// error stops further batches. The error is returned, so the queue retries with growing delays.
 func (r *Reconciler) inject(ctx context.Context, job *v1alpha1.EphemeralJob, pods []*corev1.Pod) error {
 	err := podcontrol.SlowStart(len(pods), width, func(begin, end int) error {
 		return podcontrol.Parallel(end-begin, width, func(i int) error { return r.injectPod(ctx, job, pods[begin+i]) })
@@ -34,12 +35,15 @@ func (r *Reconciler) inject(ctx context.Context, job *v1alpha1.EphemeralJob, pod
 	return err
 }
 
+// injectPod adds the containers to one Pod. A Pod that was deleted meanwhile is no error. A Pod that was replaced by another one of
+// its name has another UID, so the server refuses the patch.
 func (r *Reconciler) injectPod(ctx context.Context, job *v1alpha1.EphemeralJob, pod *corev1.Pod) error {
 	patch, err := patchFor(job, pod.UID)
 	if err != nil {
 		return err
 	}
 	client := r.kube.CoreV1().Pods(pod.Namespace)
+	// Only this subresource may add ephemeral containers.
 	patched, err := client.Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, subresource)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -52,8 +56,9 @@ func (r *Reconciler) injectPod(ctx context.Context, job *v1alpha1.EphemeralJob, 
 }
 
 // patchFor returns a strategic merge patch that adds the containers of the job to the Pod with the UID. It keeps containers that
-// others add at the same time.
+// others add at the same time. The variable with the UID of the job tells later passes whose container it is.
 func patchFor(job *v1alpha1.EphemeralJob, pod types.UID) ([]byte, error) {
+	// The job belongs to the cache, so the variable goes into a copy.
 	containers := job.DeepCopy().Spec.Template.EphemeralContainers
 	for i := range containers {
 		containers[i].Env = append(containers[i].Env, corev1.EnvVar{Name: pub.EphemeralJobIDEnv, Value: string(job.UID)})

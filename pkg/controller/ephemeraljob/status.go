@@ -22,12 +22,14 @@ type verdict struct {
 	condition v1alpha1.EphemeralJobCondition
 }
 
-// status returns the status of a job. Conditions keep their times until they change.
+// status returns the status of a job. Conditions keep their times until they change. It edits the fresh object's status, so it also
+// runs again after a conflict.
 func status(job *v1alpha1.EphemeralJob, seen *observation, now time.Time) v1alpha1.EphemeralJobStatus {
 	moment := metav1.NewTime(now).Rfc3339Copy()
 	result := *job.Status.DeepCopy()
 	result.Match, result.Waiting, result.Running = seen.match, seen.waiting, seen.running
 	result.Succeeded, result.Failed = seen.succeeded, seen.failed
+	// The deadline counts from the first pass, not from the creation.
 	if result.StartTime == nil {
 		result.StartTime = &moment
 	}
@@ -53,6 +55,7 @@ func judge(job *v1alpha1.EphemeralJob, seen *observation, now time.Time) verdict
 		return verdict{phase: v1alpha1.EphemeralJobError, condition: condition(v1alpha1.EJobError, "Error",
 			"job spec invalid fields. spec.template.ephemeralContainers is empty; create another EphemeralJob with containers")}
 	}
+	// Completion comes before the pause and the deadline: a job whose Pods have all ended is finished in any case.
 	v := progress(seen, ptr.Deref(job.Spec.Replicas, seen.match))
 	if v.finished {
 		return v
@@ -68,10 +71,12 @@ func judge(job *v1alpha1.EphemeralJob, seen *observation, now time.Time) verdict
 	if final := progress(seen, seen.match); final.finished && final.phase == v1alpha1.EphemeralJobSucceeded {
 		return final
 	}
+	// Containers that still run go on: they cannot be removed.
 	return failure("DeadlineExceeded", fmt.Sprintf("EphemeralJob %s/%s was active longer than specified deadline", job.Namespace, job.Name))
 }
 
-// progress decides the phase of a job that wants the containers in a number of Pods.
+// progress decides the phase of a job that wants the containers in a number of Pods. The order of the cases matters: while a
+// container runs, the job is not failed yet, even if others failed.
 func progress(seen *observation, wanted int32) verdict {
 	switch {
 	case seen.match == 0:
@@ -91,6 +96,7 @@ func progress(seen *observation, wanted int32) verdict {
 	return verdict{phase: v1alpha1.EphemeralJobUnknown}
 }
 
+// failure returns the verdict of a job that ends without success.
 func failure(reason, message string) verdict {
 	return verdict{phase: v1alpha1.EphemeralJobFailed, finished: true, condition: condition(v1alpha1.EJobFailed, reason, message)}
 }
@@ -99,7 +105,8 @@ func condition(kind v1alpha1.EphemeralJobConditionType, reason, message string) 
 	return v1alpha1.EphemeralJobCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message}
 }
 
-// setCondition adds a condition, or replaces one that says something else.
+// setCondition adds a condition, or replaces one that says something else. A condition that says the same keeps its times, so the
+// status does not change in each pass.
 func setCondition(status *v1alpha1.EphemeralJobStatus, wanted v1alpha1.EphemeralJobCondition, now metav1.Time) {
 	wanted.LastProbeTime, wanted.LastTransitionTime = now, now
 	for i := range status.Conditions {

@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// state is how far the containers of a job are in one Pod.
+// state is how far the containers of a job are in one Pod. The states are counted in the status, except for untouched.
 type state int
 
 const (
@@ -53,8 +53,9 @@ func observe(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) *observation {
 	return seen
 }
 
-// targets returns the Pods of a job: the oldest ones, at most as many as replicas. A Pod that already has a container with one of
-// the names from somebody else cannot get the job's container.
+// targets returns the Pods of a job: the oldest ones, at most as many as replicas. A Pod that already has a container with one of the
+// names from somebody else cannot get the job's container. Finished and terminating Pods do not count. The order is stable, so each
+// pass chooses the same Pods while no Pod comes or goes.
 func targets(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) []*corev1.Pod {
 	chosen := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return !podstate.Active(pod) || taken(job, pod) })
 	slices.SortFunc(chosen, func(a, b *corev1.Pod) int {
@@ -70,11 +71,13 @@ func taken(job *v1alpha1.EphemeralJob, pod *corev1.Pod) bool {
 	})
 }
 
+// named reports whether the job has a container of this name.
 func named(job *v1alpha1.EphemeralJob, name string) bool {
 	return slices.ContainsFunc(job.Spec.Template.EphemeralContainers, func(c corev1.EphemeralContainer) bool { return c.Name == name })
 }
 
-// addedBy reports whether the job with the UID added the container.
+// addedBy reports whether the job with the UID added the container. The variable is part of the container, so no other record is
+// needed and none can be lost.
 func addedBy(job types.UID, c *corev1.EphemeralContainer) bool {
 	return slices.ContainsFunc(c.Env, func(env corev1.EnvVar) bool { return env.Name == pub.EphemeralJobIDEnv && env.Value == string(job) })
 }
@@ -82,6 +85,7 @@ func addedBy(job types.UID, c *corev1.EphemeralContainer) bool {
 // stateOf returns the state of the job's containers in a Pod. One failed container fails the Pod, and the Pod succeeds when all of
 // them have succeeded. A container without a status has not started.
 func stateOf(job *v1alpha1.EphemeralJob, pod *corev1.Pod) state {
+	// One patch adds all containers, so one of them is enough.
 	if !slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool { return addedBy(job.UID, &c) }) {
 		return untouched
 	}
@@ -105,6 +109,8 @@ func stateOf(job *v1alpha1.EphemeralJob, pod *corev1.Pod) state {
 // runContainerError is the reason with which a container waits whose command cannot be started. Ephemeral containers never restart.
 const runContainerError = "RunContainerError"
 
+// containerState returns the state of one container. A container with another waiting reason may still start, for example after its
+// image is pulled.
 func containerState(status *corev1.ContainerState) state {
 	switch {
 	case status.Terminated != nil && status.Terminated.ExitCode == 0:
@@ -119,11 +125,13 @@ func containerState(status *corev1.ContainerState) state {
 	return waiting
 }
 
-// next returns the Pods that get the containers now, so that at most parallelism Pods are in progress.
+// next returns the Pods that get the containers now, so that at most parallelism Pods are in progress. Waiting Pods count, because
+// they have the containers already. A smaller parallelism stops nothing that runs.
 func next(spec *v1alpha1.EphemeralJobSpec, seen *observation) []*corev1.Pod {
 	if spec.Paused || len(spec.Template.EphemeralContainers) == 0 {
 		return nil
 	}
+	// The default is one Pod at a time.
 	free := ptr.Deref(spec.Parallelism, 1) - seen.running - seen.waiting
 	return seen.untouched[:max(0, min(int(free), len(seen.untouched)))]
 }

@@ -16,7 +16,8 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// templateHash returns the hash of where and how images are pulled. The images themselves are not part of it.
+// templateHash returns the hash of where and how images are pulled. The images themselves are not part of it. Adding an image
+// therefore leaves the other children as they are, and another setting replaces all of them.
 func templateHash(list *v1beta1.ImageListPullJob) (string, error) {
 	data, err := json.Marshal(list.Spec.ImagePullJobTemplate)
 	if err != nil {
@@ -27,7 +28,8 @@ func templateHash(list *v1beta1.ImageListPullJob) (string, error) {
 	return rand.SafeEncodeString(strconv.FormatUint(uint64(sum.Sum32()), 10)), nil
 }
 
-// plan is what has to be done about the children of a list job.
+// plan is what has to be done about the children of a list job. Each child is in keep or in remove. Each image has a child in keep,
+// or is in create.
 type plan struct {
 	// keep holds the child of each image that has one, in the order of the images.
 	keep []*v1beta1.ImagePullJob
@@ -37,8 +39,8 @@ type plan struct {
 	remove []*v1beta1.ImagePullJob
 }
 
-// planFor compares a list job with its children. It ignores a child that is being deleted, because the replacement has another
-// name.
+// planFor compares a list job with its children. It ignores a child that is being deleted, because the replacement has another name.
+// Of duplicates, the oldest child stays. Each pass thus chooses the same one.
 func planFor(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, hash string) plan {
 	children = slices.DeleteFunc(slices.Clone(children), func(child *v1beta1.ImagePullJob) bool { return child.DeletionTimestamp != nil })
 	slices.SortFunc(children, func(a, b *v1beta1.ImagePullJob) int {
@@ -47,6 +49,7 @@ func planFor(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, h
 	var p plan
 	byImage := map[string]*v1beta1.ImagePullJob{}
 	for _, child := range children {
+		// The hash is compared instead of the spec, because the API fills in defaults.
 		fits := child.Labels[pub.ControllerRevisionHashKey] == hash && slices.Contains(list.Spec.Images, child.Spec.Image)
 		if !fits || byImage[child.Spec.Image] != nil {
 			p.remove = append(p.remove, child)
@@ -54,6 +57,7 @@ func planFor(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, h
 		}
 		byImage[child.Spec.Image] = child
 	}
+	// The order of the spec is kept, so children are created in the order in which the user lists the images.
 	for _, image := range list.Spec.Images {
 		if child := byImage[image]; child != nil {
 			p.keep = append(p.keep, child)
@@ -64,8 +68,8 @@ func planFor(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, h
 	return p
 }
 
-// child returns the job for one image. It has no TTL: if the job were deleted early, the list job would treat the image as not
-// pulled yet.
+// child returns the job for one image. It has no TTL: if the job were deleted early, the list job would treat the image as not pulled
+// yet. The name is random, so that a replacement can be created while the old child is still being deleted.
 func child(list *v1beta1.ImageListPullJob, image, hash string) *v1beta1.ImagePullJob {
 	template := list.Spec.ImagePullJobTemplate.DeepCopy()
 	template.CompletionPolicy.TTLSecondsAfterFinished = nil
@@ -80,8 +84,9 @@ func child(list *v1beta1.ImageListPullJob, image, hash string) *v1beta1.ImagePul
 }
 
 // status returns the list job's status from the children that it keeps. A child without a start time is not counted, because its
-// controller has not seen it yet.
+// controller has not seen it yet. Only children that stay count, so a list that changed does not count images that it no longer has.
 func status(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, now time.Time) v1beta1.ImageListPullJobStatus {
+	// Times in a status have whole seconds.
 	moment := metav1.NewTime(now).Rfc3339Copy()
 	result := v1beta1.ImageListPullJobStatus{StartTime: list.Status.StartTime, Desired: int32(len(list.Spec.Images))}
 	if result.StartTime == nil {
@@ -89,12 +94,14 @@ func status(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, no
 	}
 	for _, child := range children {
 		of := &child.Status
+		// Its empty counts would look like those of a finished job.
 		if of.StartTime == nil {
 			continue
 		}
 		if of.Active > 0 {
 			result.Active++
 		}
+		// This is also true for a child that never ends, when all its nodes have answered.
 		if of.Desired == of.Failed+of.Succeeded {
 			result.Completed++
 		}
@@ -109,6 +116,7 @@ func status(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, no
 		}
 	}
 	slices.SortFunc(result.FailedImageStatuses, func(a, b v1beta1.FailedImageStatus) int { return cmp.Compare(a.Name, b.Name) })
+	// Children without a start time do not count as completed, so a list with a new child has not ended.
 	if list.Spec.CompletionPolicy.Type != v1beta1.CompletionPolicyNever && result.Completed == result.Desired {
 		result.CompletionTime = &moment
 	}

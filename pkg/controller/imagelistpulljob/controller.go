@@ -39,8 +39,10 @@ var (
 
 // Reconciler reconciles ImageListPullJobs.
 type Reconciler struct {
-	kruise   versioned.Interface
+	kruise versioned.Interface
+	// children finds ImagePullJobs by the UID of their list job.
 	children cache.Indexer
+	// guard gets each creation and deletion of a child. Names are random, so only the guard prevents a second child for an image.
 	guard    *consistency.Guard
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
@@ -53,6 +55,7 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
 func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ImageListPullJob]) {
 	ours := deps.KruiseInformers.Apps().V1beta1()
 	r := &Reconciler{kruise: deps.Kruise, recorder: deps.Recorder(Name), clock: deps.Clock}
@@ -64,20 +67,23 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ImageList
 // Reconcile creates and deletes the jobs of a list job, and updates its status. It deletes a finished list job after its TTL.
 func (r *Reconciler) Reconcile(ctx context.Context, list *v1beta1.ImageListPullJob) (reconcile.Result, error) {
 	switch {
+	// Garbage collection deletes the children.
 	case list.DeletionTimestamp != nil:
 		return reconcile.Result{}, nil
+	// A list job that has ended creates no more children, even if its spec changes.
 	case list.Status.CompletionTime != nil:
 		return r.finish(ctx, list)
 	}
 	return reconcile.Result{}, r.sync(ctx, list)
 }
 
-// sync creates and deletes children as the list job requires, and updates the status.
+// sync creates and deletes children as the list job requires, and updates the status. All three writes are tried even if one fails.
 func (r *Reconciler) sync(ctx context.Context, list *v1beta1.ImageListPullJob) error {
 	hash, err := templateHash(list)
 	if err != nil {
 		return err
 	}
+	// The label is written first. Its event causes the pass that creates the children.
 	if list.Labels[pub.ControllerRevisionHashKey] != hash {
 		return r.label(ctx, list, hash)
 	}
@@ -86,12 +92,14 @@ func (r *Reconciler) sync(ctx context.Context, list *v1beta1.ImageListPullJob) e
 		return err
 	}
 	p := planFor(list, children, hash)
+	// The status is written after a failure, too: it counts the children that exist.
 	err = errors.Join(r.remove(ctx, list, p.remove), r.create(ctx, list, p.create, hash))
 	return errors.Join(err, r.report(ctx, list, status(list, p.keep, r.clock.Now())))
 }
 
 // label records on the list job the hash of its children's template.
 func (r *Reconciler) label(ctx context.Context, list *v1beta1.ImageListPullJob, hash string) error {
+	// The UID in the patch keeps it from changing a list job that was created again under the name.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": list.UID, "labels": map[string]string{pub.ControllerRevisionHashKey: hash},
 	}})
@@ -105,12 +113,14 @@ func (r *Reconciler) label(ctx context.Context, list *v1beta1.ImageListPullJob, 
 	return nil
 }
 
+// create creates the children of images. It sends one event for all that were created, and one for the failure.
 func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob, images []string, hash string) error {
 	client := r.kruise.AppsV1beta1().ImagePullJobs(list.Namespace)
 	var created atomic.Int32
 	err := podcontrol.SlowStart(len(images), width, func(begin, end int) error {
 		return podcontrol.Parallel(end-begin, width, func(i int) error {
 			image := images[begin+i]
+			// A creation without an answer can leave a second child. The next pass sees both and removes the younger one.
 			made, err := client.Create(ctx, child(list, image, hash), metav1.CreateOptions{})
 			if err != nil {
 				return fmt.Errorf("create ImagePullJob for image %s: %w", image, err)
@@ -120,6 +130,7 @@ func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob,
 			return nil
 		})
 	})
+	// A list can have 255 images, so there is one event for all of them.
 	if n := created.Load(); n > 0 {
 		r.recorder.Eventf(list, corev1.EventTypeNormal, "Successful create ImagePullJob", "Create %d ImagePullJob", n)
 	}
@@ -129,10 +140,13 @@ func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob,
 	return err
 }
 
+// remove deletes children. Each deletion names the UID. A child that is already deleted counts as removed, and the guard waits until
+// the cache shows that.
 func (r *Reconciler) remove(ctx context.Context, list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob) error {
 	client := r.kruise.AppsV1beta1().ImagePullJobs(list.Namespace)
 	var removed atomic.Int32
 	err := podcontrol.Parallel(len(children), width, func(i int) error {
+		// The tags of the child follow later: the controller of NodeImages removes tags whose owner is deleted.
 		policy := metav1.DeletePropagationBackground
 		err := client.Delete(ctx, children[i].Name,
 			metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &children[i].UID}, PropagationPolicy: &policy})
@@ -149,6 +163,7 @@ func (r *Reconciler) remove(ctx context.Context, list *v1beta1.ImageListPullJob,
 	return err
 }
 
+// report writes the status if it differs. Only this controller writes it, so the edit replaces it as a whole.
 func (r *Reconciler) report(ctx context.Context, list *v1beta1.ImageListPullJob, status v1beta1.ImageListPullJobStatus) error {
 	_, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().ImageListPullJobs(list.Namespace), list,
 		func(fresh *v1beta1.ImageListPullJob) error {
@@ -158,7 +173,8 @@ func (r *Reconciler) report(ctx context.Context, list *v1beta1.ImageListPullJob,
 	return err
 }
 
-// finish deletes a finished list job, and with it its children, after its TTL. Later edits of the spec have no effect.
+// finish deletes a finished list job, and with it its children, after its TTL. Later edits of the spec have no effect. The children
+// have no TTL of their own, so they stay as long as the list job.
 func (r *Reconciler) finish(ctx context.Context, list *v1beta1.ImageListPullJob) (reconcile.Result, error) {
 	policy := &list.Spec.CompletionPolicy
 	if policy.Type == v1beta1.CompletionPolicyNever {

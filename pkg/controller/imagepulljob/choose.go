@@ -18,8 +18,9 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// choose returns the NodeImages that a job selects, in the order in which it asks them: the order in the spec, the update order
-// of the workload that owns the job, or by name.
+// choose returns the NodeImages that a job selects, in the order in which it asks them: the order in the spec, the update order of
+// the workload that owns the job, or by name. The order is stable, so the next pass asks the same nodes after an answer was lost. An
+// error can be a selector that cannot be parsed.
 func (r *Reconciler) choose(job *v1beta1.ImagePullJob) ([]*v1beta1.NodeImage, error) {
 	selector := job.Spec.Selector
 	switch {
@@ -32,6 +33,7 @@ func (r *Reconciler) choose(job *v1beta1.ImagePullJob) ([]*v1beta1.NodeImage, er
 	case selector != nil && len(selector.Names) > 0:
 		return r.named(selector.Names)
 	}
+	// A job without any selector selects all nodes.
 	matches := labels.Everything()
 	if selector != nil {
 		var err error
@@ -39,6 +41,7 @@ func (r *Reconciler) choose(job *v1beta1.ImagePullJob) ([]*v1beta1.NodeImage, er
 			return nil, fmt.Errorf("spec.selector: %w", err)
 		}
 	}
+	// NodeImages carry the labels of their nodes, so nodes are not read.
 	chosen, err := r.images.List(matches)
 	if err != nil {
 		return nil, fmt.Errorf("list NodeImages: %w", err)
@@ -47,7 +50,8 @@ func (r *Reconciler) choose(job *v1beta1.ImagePullJob) ([]*v1beta1.NodeImage, er
 	return chosen, nil
 }
 
-// named returns the NodeImages of the nodes. It skips nodes without a NodeImage.
+// named returns the NodeImages of the nodes. It skips nodes without a NodeImage. Such a node can get one later, and an event of it
+// reconciles the job then.
 func (r *Reconciler) named(names []string) ([]*v1beta1.NodeImage, error) {
 	chosen := make([]*v1beta1.NodeImage, 0, len(names))
 	for _, name := range names {
@@ -62,7 +66,8 @@ func (r *Reconciler) named(names []string) ([]*v1beta1.NodeImage, error) {
 	return chosen, nil
 }
 
-// nodesOfPods returns the nodes that run Pods which the job selects, without duplicates.
+// nodesOfPods returns the nodes that run Pods which the job selects, without duplicates. A Pod that has ended or has no node needs no
+// image now. The first Pod of a node decides its place in the order.
 func (r *Reconciler) nodesOfPods(job *v1beta1.ImagePullJob) ([]string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(&job.Spec.PodSelector.LabelSelector)
 	if err != nil {
@@ -72,6 +77,7 @@ func (r *Reconciler) nodesOfPods(job *v1beta1.ImagePullJob) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list Pods: %w", err)
 	}
+	// The list of the cache is cloned, because order sorts it.
 	placed := slices.DeleteFunc(slices.Clone(all), func(pod *corev1.Pod) bool { return !podstate.Active(pod) || pod.Spec.NodeName == "" })
 	ordered, err := r.orders.order(job, placed)
 	if err != nil {
@@ -91,6 +97,7 @@ func (r *Reconciler) nodesOfPods(job *v1beta1.ImagePullJob) ([]string, error) {
 // orders holds the caches of the workload kinds that have an update order.
 type orders map[schema.GroupKind]cache.Indexer
 
+// newOrders asks for the informers of these kinds, so the controller starts when their APIs are served.
 func newOrders(deps controller.Deps) orders {
 	o := orders{}
 	for kind, informer := range controller.Workloads(deps, func(kind *kinds.Kind) bool { return kind.UpdateOrder != nil }) {
@@ -99,7 +106,8 @@ func newOrders(deps controller.Deps) orders {
 	return o
 }
 
-// order sorts Pods in the update order of the workload that owns the job. Without such a workload, Pods are sorted by node name.
+// order sorts Pods in the update order of the workload that owns the job. Without such a workload, Pods are sorted by node name. Pods
+// that are updated first need the new image first.
 func (o orders) order(job *v1beta1.ImagePullJob, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		return cmp.Or(cmp.Compare(a.Spec.NodeName, b.Spec.NodeName), cmp.Compare(a.Name, b.Name))
@@ -112,6 +120,7 @@ func (o orders) order(job *v1beta1.ImagePullJob, pods []*corev1.Pod) ([]*corev1.
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", kind.Kind, err)
 	}
+	// A workload that is deleted, or not in the cache yet, is nil.
 	workload, _ := item.(kinds.Object)
 	return kind.UpdateOrder(workload, pods)
 }

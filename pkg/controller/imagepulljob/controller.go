@@ -31,12 +31,14 @@ var (
 
 // Reconciler reconciles ImagePullJobs.
 type Reconciler struct {
-	kruise   versioned.Interface
-	jobs     listers.ImagePullJobLister
-	images   listers.NodeImageLister
-	byOwner  cache.Indexer
-	pods     corelisters.PodLister
-	orders   orders
+	kruise versioned.Interface
+	jobs   listers.ImagePullJobLister
+	// images, byOwner, pods and orders are caches. byOwner finds NodeImages by the UIDs of the jobs that own their tags.
+	images  listers.NodeImageLister
+	byOwner cache.Indexer
+	pods    corelisters.PodLister
+	orders  orders
+	// copies keeps the copies of pull secrets.
 	copies   *copies
 	guard    *consistency.Guard
 	recorder record.EventRecorder
@@ -46,6 +48,7 @@ type Reconciler struct {
 	// versions holds the last versions of tags that were removed from NodeImages, by node and reference. The next version must be
 	// higher, and nothing else records the old one.
 	versions *lru.Cache
+	// refusals are the nodes whose NodeImages the server did not change for a job.
 	refusals refusals
 	agents   *controller.Agents
 }
@@ -67,6 +70,7 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.ImagePullJob]) {
 	ours, pods := deps.KruiseInformers.Apps().V1beta1(), deps.KubeInformers.Core().V1().Pods()
 	copied := deps.KubeInformers.InNamespace(options.PullSecretsNamespace).Core().V1().Secrets()
@@ -77,6 +81,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	}
 	c := controller.For(deps, Name, ours.ImagePullJobs(), r.Reconcile)
 	r.guard = c.Guard()
+	// With a cache that lacks the last write, count would take a node for one that was not asked, and the job would ask too many.
 	c.Guards(imageResource, ours.NodeImages())
 	c.Guards(secretResource, copied)
 	r.byOwner = c.Index(ours.NodeImages(), imagetag.OwnersIndex, imagetag.IndexOwners)
@@ -84,6 +89,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r.copies = &copies{kube: deps.Kube, namespace: options.PullSecretsNamespace, guard: r.guard, clock: deps.Clock}
 	r.copies.indexer = c.Index(copied, sourceIndex, indexSource)
 	c.Index(copied, referenceIndex, indexReferences)
+	// A key without a job can be that of a copy that has no users.
 	c.Absent(r.copies.reap)
 	c.Forget(func(job *v1beta1.ImagePullJob) {
 		r.copies.forget(job.UID)
@@ -91,18 +97,20 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	})
 	e := &events{jobs: c.Index(ours.ImagePullJobs(), runningIndex, indexRunning), lister: r.jobs, left: r.remember}
 	c.Index(ours.ImagePullJobs(), podSelectorIndex, indexPodSelector)
+	// These differs compare two states, so that a report of one node reconciles only the jobs of the tags that changed.
 	c.WatchChanges(ours.NodeImages(), e.nodeImage)
 	c.WatchChanges(pods, e.pod)
 	c.WatchChanges(copied, secretChanged)
 	return r, c
 }
 
-// running reports whether a job has not ended.
+// running reports whether a job has not ended. A job that is being deleted asks no more nodes.
 func running(job *v1beta1.ImagePullJob) bool {
 	return job.Status.CompletionTime == nil && job.DeletionTimestamp == nil
 }
 
-// ownerRef returns the reference to a job in a NodeImage.
+// ownerRef returns the reference to a job in a NodeImage. It is no owner reference of Kubernetes: a NodeImage is cluster-scoped, so
+// garbage collection would not follow it.
 func ownerRef(job *v1beta1.ImagePullJob) corev1.ObjectReference {
 	return corev1.ObjectReference{
 		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: imagetag.Kind, Namespace: job.Namespace, Name: job.Name, UID: job.UID,
@@ -110,8 +118,9 @@ func ownerRef(job *v1beta1.ImagePullJob) corev1.ObjectReference {
 }
 
 const (
-	// secretsCheck is how often the Secrets that a running job names are read again. They are in the namespaces of users, which
-	// the controller must not watch. A change shows in the copy within 5 s.
+	// secretsCheck is how often the Secrets that a running job names are read again. They are in the namespaces of users, which the
+	// controller must not watch. A change shows in the copy within 5 s. The interval is a second shorter, because a pass takes time,
+	// too.
 	secretsCheck = 4 * time.Second
 	// unusedAge is how long a copy stays after its last user. Jobs that run one after the other then share it.
 	unusedAge = 5 * time.Second

@@ -15,7 +15,8 @@ import (
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
-// census groups the nodes that a job selected by their state. Each group keeps the order in which nodes are asked.
+// census groups the nodes that a job selected by their state. Each node is in exactly one of unasked, pulling, succeeded and failed.
+// Each group keeps the order in which nodes are asked.
 type census struct {
 	// unasked are nodes that the job did not ask yet. lacking are nodes that it asked but that lack a Secret; they are also in
 	// pulling, succeeded or failed.
@@ -38,6 +39,7 @@ func count(
 ) census {
 	var c census
 	for _, image := range chosen {
+		// The job has not asked this node, or the tag has expired since.
 		tag := ref.Wanted(image)
 		if tag == nil || !imagetag.OwnedBy(tag, job) {
 			if refused[image.Name] {
@@ -50,14 +52,17 @@ func count(
 		if lacks(image.Spec.Images[ref.Name].PullSecrets, secrets) {
 			c.lacking = append(c.lacking, image)
 		}
+		// An answer to an older version belongs to an earlier request.
 		answer := ref.Answer(image, tag.Version)
 		switch {
 		case answer != nil && answer.Phase == v1beta1.ImagePhaseSucceeded:
 			c.succeeded = append(c.succeeded, image.Name)
+		// The agent has made all its attempts, or a controller has ended the pull.
 		case answer != nil && answer.Phase == v1beta1.ImagePhaseFailed:
 			c.failed = append(c.failed, image.Name)
 		default:
 			c.pulling = append(c.pulling, image.Name)
+			// A node that reports any phase has a working agent.
 			if answer == nil {
 				c.listen(tag, now)
 			}
@@ -66,7 +71,7 @@ func count(
 	return c
 }
 
-// listen counts a node that has not reported on a tag.
+// listen counts a node that has not reported on a tag. A tag without a creation time never counts as silent.
 func (c *census) listen(tag *v1beta1.ImageTagSpec, now time.Time) {
 	if tag.CreatedAt == nil {
 		return
@@ -80,7 +85,8 @@ func (c *census) listen(tag *v1beta1.ImageTagSpec, now time.Time) {
 	}
 }
 
-// status returns the job's new status. It decides whether the job has ended. An ended job asks no further nodes.
+// status returns the job's new status. It decides whether the job has ended. An ended job asks no further nodes. It is computed from
+// the objects alone, so a restart of the controller changes nothing.
 func (c *census) status(job *v1beta1.ImagePullJob, now time.Time) v1beta1.ImagePullJobStatus {
 	moment := metav1.NewTime(now).Rfc3339Copy()
 	status := v1beta1.ImagePullJobStatus{
@@ -91,8 +97,10 @@ func (c *census) status(job *v1beta1.ImagePullJob, now time.Time) v1beta1.ImageP
 	if status.StartTime == nil {
 		status.StartTime = &moment
 	}
+	// A job that selects no node has nothing to do, so it has ended too.
 	ended := status.Succeeded+status.Failed == status.Desired
 	switch {
+	// A job whose nodes have all answered is complete, even if its deadline passed meanwhile.
 	case !endless(job) && ended:
 		status.CompletionTime, status.Message = &moment, "job has completed"
 	case !endless(job) && deadlineIn(job, &status, now) <= 0:
@@ -107,7 +115,8 @@ func (c *census) status(job *v1beta1.ImagePullJob, now time.Time) v1beta1.ImageP
 	return status
 }
 
-// refuse moves nodes that have refused from the unasked to the failed ones.
+// refuse moves nodes that have refused from the unasked to the failed ones. The names were not asked, so they are not in another
+// group.
 func (c *census) refuse(names []string) {
 	c.failed = append(c.failed, names...)
 	c.unasked = slices.DeleteFunc(slices.Clone(c.unasked), func(image *v1beta1.NodeImage) bool {
@@ -115,7 +124,7 @@ func (c *census) refuse(names []string) {
 	})
 }
 
-// expire counts every unfinished node as failed.
+// expire counts every unfinished node as failed. Pulls that are still going on continue on their nodes.
 func (c *census) expire(status *v1beta1.ImagePullJobStatus) {
 	failed := slices.Concat(c.failed, c.pulling)
 	for _, image := range c.unasked {
@@ -125,7 +134,7 @@ func (c *census) expire(status *v1beta1.ImagePullJobStatus) {
 	status.Active, status.Failed, status.FailedNodes = 0, int32(len(failed)), failed
 }
 
-// endless reports whether a job never ends.
+// endless reports whether a job never ends. It serves new nodes and expired tags until it is deleted.
 func endless(job *v1beta1.ImagePullJob) bool {
 	return job.Spec.CompletionPolicy.Type == v1beta1.CompletionPolicyNever
 }
@@ -133,7 +142,8 @@ func endless(job *v1beta1.ImagePullJob) bool {
 // noDeadline is the longest possible duration.
 const noDeadline = time.Duration(1<<63 - 1)
 
-// deadlineIn returns the time left until activeDeadlineSeconds.
+// deadlineIn returns the time left until activeDeadlineSeconds. It returns noDeadline if there is none, or if it is longer than a
+// Duration can hold. It can be negative.
 func deadlineIn(job *v1beta1.ImagePullJob, status *v1beta1.ImagePullJobStatus, now time.Time) time.Duration {
 	seconds := job.Spec.CompletionPolicy.ActiveDeadlineSeconds
 	if seconds == nil || endless(job) || *seconds > int64(noDeadline/time.Second) {
@@ -142,8 +152,8 @@ func deadlineIn(job *v1beta1.ImagePullJob, status *v1beta1.ImagePullJobStatus, n
 	return time.Duration(*seconds)*time.Second - now.Sub(status.StartTime.Time)
 }
 
-// parallelism returns how many nodes may pull the image at once. A value that is not a number pauses the job. Validation rejects
-// such a value, and any guess could be wrong.
+// parallelism returns how many nodes may pull the image at once. A value that is not a number pauses the job. Validation rejects such
+// a value, and any guess could be wrong. Zero pauses a job, and the default is 1.
 func parallelism(value *intstr.IntOrString) int {
 	limit := ptr.Deref(value, intstr.FromInt32(1))
 	if limit.Type == intstr.Int {
@@ -161,7 +171,7 @@ func lacks(named, wanted []v1beta1.ReferenceObject) bool {
 	return slices.ContainsFunc(wanted, func(ref v1beta1.ReferenceObject) bool { return !names(named, ref) })
 }
 
-// names reports whether a Secret is in named, in any mode.
+// names reports whether a Secret is in named, in any mode. The mode says who removes the reference, not which Secret it is.
 func names(named []v1beta1.ReferenceObject, ref v1beta1.ReferenceObject) bool {
 	return slices.ContainsFunc(named, func(n v1beta1.ReferenceObject) bool { return n.Namespace == ref.Namespace && n.Name == ref.Name })
 }

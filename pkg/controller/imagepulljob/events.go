@@ -27,6 +27,7 @@ const (
 	runningValue     = "true"
 )
 
+// indexRunning indexes unfinished jobs under one value.
 func indexRunning(obj any) ([]string, error) {
 	if job, ok := obj.(*v1beta1.ImagePullJob); ok && running(job) {
 		return []string{runningValue}, nil
@@ -34,6 +35,8 @@ func indexRunning(obj any) ([]string, error) {
 	return nil, nil
 }
 
+// indexPodSelector indexes unfinished jobs that select nodes by Pods, under their namespace. Pods of other namespaces do not concern
+// them.
 func indexPodSelector(obj any) ([]string, error) {
 	if job, ok := obj.(*v1beta1.ImagePullJob); ok && running(job) && job.Spec.PodSelector != nil {
 		return []string{job.Namespace}, nil
@@ -41,7 +44,8 @@ func indexPodSelector(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// events finds the jobs that a change affects.
+// events finds the jobs that a change affects. Its functions are called by the handlers of informers, so they must be fast and read
+// only caches.
 type events struct {
 	jobs   cache.Indexer
 	lister listers.ImagePullJobLister
@@ -56,12 +60,15 @@ func (e *events) nodeImage(before, after metav1.Object) []types.NamespacedName {
 	is, _ := after.(*v1beta1.NodeImage)
 	woken := sets.New[types.NamespacedName]()
 	e.owners(was, is, woken)
+	// Reports of nodes change no labels, so the jobs that select nodes are not compared for them.
 	if was == nil || is == nil || !maps.Equal(was.Labels, is.Labels) {
 		e.choosers(was, is, woken)
 	}
 	return woken.UnsortedList()
 }
 
+// owners adds the owners of the tags that differ between two states of a NodeImage. was is nil for a new one, and is is nil for a
+// deleted one.
 func (e *events) owners(was, is *v1beta1.NodeImage, woken sets.Set[types.NamespacedName]) {
 	names := sets.New[string]()
 	for _, image := range []*v1beta1.NodeImage{was, is} {
@@ -71,6 +78,7 @@ func (e *events) owners(was, is *v1beta1.NodeImage, woken sets.Set[types.Namespa
 	}
 	for name := range names {
 		old, current := entryOf(was, name), entryOf(is, name)
+		// Secrets and sandbox settings belong to the entry, so a change of them concerns all its tags.
 		entryChanged := !apiequality.Semantic.DeepEqual(old.PullSecrets, current.PullSecrets) ||
 			!apiequality.Semantic.DeepEqual(old.SandboxConfig, current.SandboxConfig)
 		for _, tag := range slices.Concat(old.Tags, current.Tags) {
@@ -79,6 +87,8 @@ func (e *events) owners(was, is *v1beta1.NodeImage, woken sets.Set[types.Namespa
 				continue
 			}
 			if was != nil && is != nil && ref.Wanted(is) == nil {
+				// If the job asks again, its version must be higher than this one. A NodeImage that is deleted with its node leaves
+				// nothing to remember.
 				e.left(is.Name, ref, tag.Version)
 			}
 			for i := range tag.OwnerReferences {
@@ -88,6 +98,7 @@ func (e *events) owners(was, is *v1beta1.NodeImage, woken sets.Set[types.Namespa
 	}
 }
 
+// entryOf returns an entry of a NodeImage, or an empty one if the NodeImage is nil.
 func entryOf(image *v1beta1.NodeImage, name string) v1beta1.ImageSpec {
 	if image == nil {
 		return v1beta1.ImageSpec{}
@@ -104,7 +115,7 @@ func sameTag(was, is *v1beta1.NodeImage, ref imagetag.Reference) bool {
 		apiequality.Semantic.DeepEqual(ref.Reported(was), ref.Reported(is))
 }
 
-// wake adds the owner if it is an unfinished job.
+// wake adds the owner if it is an unfinished job. Finished jobs have their counts already.
 func (e *events) wake(owner *corev1.ObjectReference, woken sets.Set[types.NamespacedName]) {
 	if !imagetag.IsJob(owner) {
 		return
@@ -127,6 +138,7 @@ func (e *events) choosers(was, is *v1beta1.NodeImage, woken sets.Set[types.Names
 		if !ok {
 			continue
 		}
+		// A change of labels does not move Pods, so jobs that select by Pods need only the coming and going of nodes.
 		bothThere := was != nil && is != nil
 		if job.Spec.PodSelector != nil && !bothThere || choosesNode(job, was) != choosesNode(job, is) {
 			woken.Insert(types.NamespacedName{Namespace: job.Namespace, Name: job.Name})
@@ -134,7 +146,8 @@ func (e *events) choosers(was, is *v1beta1.NodeImage, woken sets.Set[types.Names
 	}
 }
 
-// choosesNode reports whether a job selects the node by name or labels.
+// choosesNode reports whether a job selects the node by name or labels. Jobs that select nodes by Pods return false, because the node
+// itself does not tell.
 func choosesNode(job *v1beta1.ImagePullJob, image *v1beta1.NodeImage) bool {
 	if image == nil || job.Spec.PodSelector != nil {
 		return false
@@ -151,11 +164,13 @@ func choosesNode(job *v1beta1.ImagePullJob, image *v1beta1.NodeImage) bool {
 }
 
 // pod returns the jobs whose set of nodes may change because this Pod was placed on a node, left a node, or changed its labels.
+// Changes of readiness and most other changes of Pods return nil after one comparison.
 func (e *events) pod(before, after metav1.Object) (woken []types.NamespacedName) {
 	was, is := placeOf(before), placeOf(after)
 	if was.node == is.node && maps.Equal(was.labels, is.labels) {
 		return nil
 	}
+	// A new Pod has no state before, and a deleted one has none after.
 	namespace := was.namespace
 	if is.namespace != "" {
 		namespace = is.namespace
@@ -183,6 +198,7 @@ type place struct {
 	labels          labels.Set
 }
 
+// placeOf returns the place of a Pod, or the zero value for nil. A Pod that ended has no node here, so its end is a change.
 func placeOf(obj metav1.Object) place {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -210,12 +226,14 @@ func secretChanged(before, after metav1.Object) []types.NamespacedName {
 		if secret == nil {
 			continue
 		}
+		// The users of both states are queued: one that was removed may wait for this event.
 		for _, reference := range referencesOf(secret.GetAnnotations()[pub.ImagePullJobReferencesKey]) {
 			if namespace, name, err := cache.SplitMetaNamespaceKey(reference); err == nil {
 				woken.Insert(types.NamespacedName{Namespace: namespace, Name: name})
 			}
 		}
 	}
+	// This key is that of the copy. reap checks it when its time is over.
 	if copied, ok := after.(*corev1.Secret); ok && isUnused(copied) {
 		woken.Insert(types.NamespacedName{Namespace: copied.Namespace, Name: copied.Name})
 	}

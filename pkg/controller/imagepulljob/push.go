@@ -20,27 +20,34 @@ import (
 const (
 	// width is the maximum number of concurrent writes to NodeImages.
 	width = 16
-	// rememberedVersions is the maximum number of removed tags whose versions are kept.
+	// rememberedVersions is the maximum number of removed tags whose versions are kept. Beyond that, the least recently used one is
+	// dropped, and the report of the node is the only record.
 	rememberedVersions = 100000
-	// refusedAtOnce is the maximum number of nodes that may refuse in one pass. The next pass continues with the other nodes.
+	// refusedAtOnce is the maximum number of nodes that may refuse in one pass. The next pass continues with the other nodes. Each
+	// refusal is an event, and a pass must not take too long.
 	refusedAtOnce = 100
 )
 
-// push asks as many more nodes as the job allows, and adds missing Secrets to nodes that were asked before. A node that refuses
-// is replaced by the next one. It returns how many nodes it asked, and the names of those that refused.
+// push asks as many more nodes as the job allows, and adds missing Secrets to nodes that were asked before. A node that refuses is
+// replaced by the next one. It returns how many nodes it asked, and the names of those that refused. The first step is the Secrets,
+// because nodes that already pull may fail without them.
 func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int32, refused []string, err error) {
 	var failures []error
 	_, _, err = r.ask(ctx, q, c.lacking)
 	failures = append(failures, err)
+	// A silent node pulls nothing, so it does not take a place of the parallelism.
 	free, rest := max(parallelism(q.job.Spec.Parallelism)-(len(c.pulling)-c.silent), 0), c.unasked
+	// The sort reads the agents of the cluster, so it is left out if no node can be asked.
 	if free > 0 {
 		rest = r.agentsFirst(rest)
 	}
 	for free > 0 && len(rest) > 0 && len(refused) < refusedAtOnce {
+		// The batch is limited, so that a full cluster of refusing nodes is not asked all at once.
 		batch := rest[:min(free, len(rest), refusedAtOnce+width)]
 		rest = rest[len(batch):]
 		count, names, err := r.ask(ctx, q, batch)
 		failures = append(failures, err)
+		// Nodes that refused do not take a place, so the loop goes on with the next nodes.
 		asked, refused, free = asked+count, append(refused, names...), free-int(count)
 		if err != nil {
 			break // The outcome is unknown, so asking more nodes could be too many.
@@ -63,12 +70,15 @@ func (r *Reconciler) agentsFirst(nodes []*v1beta1.NodeImage) []*v1beta1.NodeImag
 	return append(first, last...)
 }
 
-// ask writes what the job asks for to some NodeImages, and returns how many it wrote. It records those that refuse for good.
+// ask writes what the job asks for to some NodeImages, and returns how many it wrote. It records those that refuse for good. The
+// caller gets one joined error for all writes that failed otherwise.
 func (r *Reconciler) ask(ctx context.Context, q *request, targets []*v1beta1.NodeImage) (asked int32, refused []string, err error) {
 	var count atomic.Int32
+	// Each goroutine writes only its own element, so no lock is needed.
 	refusals := make([]bool, len(targets))
 	err = podcontrol.Parallel(len(targets), width, func(i int) error {
 		written, err := r.write(ctx, q.job, targets[i], q.assign)
+		// No retry can cure such a refusal while the NodeImage is as it is.
 		if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
 			refusals[i] = true
 			r.refusals.add(q.job.UID, targets[i].Name, q.ref)
@@ -90,15 +100,18 @@ func (r *Reconciler) ask(ctx context.Context, q *request, targets []*v1beta1.Nod
 	return count.Load(), refused, err
 }
 
-// releaseOthers removes the job from tags that it asked for before its image changed.
+// releaseOthers removes the job from tags that it asked for before its image changed. A job of the first generation never had another
+// image.
 func (r *Reconciler) releaseOthers(ctx context.Context, q *request) error {
 	if q.job.Generation <= 1 {
 		return nil
 	}
+	// The index holds all NodeImages that name the job, also those of nodes that it no longer selects.
 	items, err := r.byOwner.ByIndex(imagetag.OwnersIndex, string(q.job.UID))
 	if err != nil {
 		return fmt.Errorf("list NodeImages by owner: %w", err)
 	}
+	// The change is computed again for each version of the NodeImage, see write.
 	release := func(image *v1beta1.NodeImage) bool { return disown(image, q.job.UID, q.ref) }
 	var targets []*v1beta1.NodeImage
 	for _, item := range items {
@@ -117,9 +130,12 @@ func (r *Reconciler) releaseOthers(ctx context.Context, q *request) error {
 func (r *Reconciler) write(ctx context.Context, job *v1beta1.ImagePullJob, image *v1beta1.NodeImage,
 	change func(*v1beta1.NodeImage) bool) (written bool, err error) {
 	client := r.kruise.AppsV1beta1().NodeImages()
+	// The first attempt uses the cached object, so it needs no read.
 	base := image
+	// After a few conflicts in a row, the error is returned and the queue retries.
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		after := base.DeepCopy()
+		// Another write has already done what this one is for.
 		if !change(after) {
 			return nil
 		}
@@ -131,12 +147,14 @@ func (r *Reconciler) write(ctx context.Context, job *v1beta1.ImagePullJob, image
 			}
 			base = fresh
 		}
+		// A conflict wrote nothing, so the guard has nothing to wait for.
 		if err == nil {
 			written = true
 			r.guard.Wrote(job.UID, images, stored.ResourceVersion)
 		}
 		return err
 	})
+	// A NodeImage that was deleted with its node needs nothing.
 	if err != nil && !apierrors.IsNotFound(err) {
 		return written, fmt.Errorf("update NodeImage %s: %w", image.Name, err)
 	}
@@ -148,6 +166,7 @@ func (r *Reconciler) remember(node string, ref imagetag.Reference, version int64
 	r.versions.Add(versionKey{node, ref}, version)
 }
 
+// lastVersion returns a function that reads the stored version of a removed tag on a node, or -1.
 func (r *Reconciler) lastVersion(ref imagetag.Reference) func(node string) int64 {
 	return func(node string) int64 {
 		if version, found := r.versions.Get(versionKey{node, ref}); found {
@@ -165,6 +184,7 @@ type versionKey struct {
 	ref  imagetag.Reference
 }
 
+// random returns a number in [0, n). Tests replace it.
 func random(n int32) int32 {
 	return rand.Int32N(n) //nolint:gosec // no secret is made of it
 }

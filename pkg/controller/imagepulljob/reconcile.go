@@ -18,14 +18,16 @@ import (
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
-// Reconcile advances, finishes or releases one job.
+// Reconcile advances, finishes or releases one job. Exactly one of these steps is made in a pass.
 func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
 	switch {
 	case job.DeletionTimestamp != nil:
 		return reconcile.Result{}, r.release(ctx, job)
 	case job.Status.CompletionTime != nil:
 		return r.finish(ctx, job)
+	// The finalizer is stored before the first Secret is copied. Without it, a deleted job could leave copies of credentials behind.
 	case len(job.Spec.PullSecrets) > 0 && !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer):
+		// The write is an event, and its pass goes on with the pull.
 		protected := job.DeepCopy()
 		protected.Finalizers = append(protected.Finalizers, pub.DeletionProtectionFinalizer)
 		return reconcile.Result{}, r.update(ctx, protected)
@@ -34,7 +36,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (
 	}
 }
 
-// release releases the job's copies of Secrets, and then removes the job's finalizer.
+// release releases the job's copies of Secrets, and then removes the job's finalizer. The finalizer goes last, so a crash in between
+// is repaired by the next pass.
 func (r *Reconciler) release(ctx context.Context, job *v1beta1.ImagePullJob) error {
 	if !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer) {
 		return nil
@@ -47,6 +50,7 @@ func (r *Reconciler) release(ctx context.Context, job *v1beta1.ImagePullJob) err
 	return r.update(ctx, freed)
 }
 
+// update writes the finalizers of a job. A conflict is returned, so the pass is repeated with the newer job.
 func (r *Reconciler) update(ctx context.Context, job *v1beta1.ImagePullJob) error {
 	_, err := r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace).Update(ctx, job, metav1.UpdateOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -55,7 +59,7 @@ func (r *Reconciler) update(ctx context.Context, job *v1beta1.ImagePullJob) erro
 	return nil
 }
 
-// finish releases what a finished job holds, and deletes the job after its TTL.
+// finish releases what a finished job holds, and deletes the job after its TTL. An endless job has no TTL.
 func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
 	if err := r.release(ctx, job); err != nil {
 		return reconcile.Result{}, err
@@ -67,8 +71,10 @@ func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) (rec
 		job.Status.CompletionTime, job.Spec.CompletionPolicy.TTLSecondsAfterFinished, r.clock.Now())
 }
 
-// pull counts the nodes, asks more of them, and updates the status.
+// pull counts the nodes, asks more of them, and updates the status. The status is written even if asking failed, and the errors are
+// returned after it.
 func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
+	// Validation refuses such images. No retry can cure one, so there is no error.
 	ref, err := imagetag.Parse(job.Spec.Image)
 	if err != nil {
 		r.recorder.Eventf(job, corev1.EventTypeWarning, "InvalidImage", "%v; use an image such as example.com/team/app:v1", err)
@@ -78,9 +84,12 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	// If the Secrets are not known, no node is asked: it would pull without credentials. The job is still counted, so its deadline
+	// holds.
 	secrets, unknown := r.secretsOf(ctx, job)
 	refused, again := r.refusals.nodes(job, ref)
 	now := r.clock.Now()
+	// The counts come from the cache, which shows all own writes of the last pass. The guard has waited for that.
 	c := count(chosen, job.UID, ref, secrets, refused, now)
 	status := c.status(job, now)
 	var pushed error
@@ -89,10 +98,12 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 		var asked int32
 		var refuse []string
 		asked, refuse, pushed = r.push(ctx, q, &c)
+		// Refusals can complete the job, so the status is computed again.
 		if len(refuse) > 0 {
 			c.refuse(refuse)
 			status = c.status(job, now)
 		}
+		// The nodes that were just asked are not in the count, which comes from the cache.
 		status.Active += asked
 	}
 	if err := r.report(ctx, job, status); err != nil {
@@ -101,6 +112,7 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	recheck := r.recheckIn(job, &status, now)
 	if status.CompletionTime == nil {
 		recheck = sooner(recheck, again)
+		// A node that falls silent frees its place for one of these.
 		if len(c.unasked) > 0 {
 			recheck = sooner(recheck, c.soon)
 		}
@@ -123,6 +135,7 @@ func (r *Reconciler) secretsOf(ctx context.Context, job *v1beta1.ImagePullJob) (
 	return secrets, err
 }
 
+// report writes the status if it differs. Only this controller writes it, so the edit replaces it as a whole.
 func (r *Reconciler) report(ctx context.Context, job *v1beta1.ImagePullJob, status v1beta1.ImagePullJobStatus) error {
 	_, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace), job, func(fresh *v1beta1.ImagePullJob) error {
 		fresh.Status = status
@@ -145,7 +158,9 @@ func (r *Reconciler) recheckIn(job *v1beta1.ImagePullJob, status *v1beta1.ImageP
 	if status.CompletionTime != nil {
 		return 0
 	}
+	// The status has whole seconds. A pass that comes too early waits for at least another second.
 	recheck := max(deadlineIn(job, status, now), time.Second)
+	// Secrets of users are not watched, so the job reads them again from time to time.
 	if len(job.Spec.PullSecrets) > 0 && job.Namespace != r.copies.namespace {
 		recheck = min(recheck, secretsCheck)
 	}

@@ -11,7 +11,8 @@ import (
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
-// refusalAge is how long an endless job does not ask a node again whose NodeImage was refused. Other jobs do not ask it again.
+// refusalAge is how long an endless job does not ask a node again whose NodeImage was refused. Other jobs do not ask it again. Their
+// result is final, but an endless job must serve the node when there is room again.
 const refusalAge = 10 * time.Minute
 
 // refusals remembers the nodes whose NodeImages the server refuses to change, for example because they list 256 images. Such a
@@ -19,7 +20,8 @@ const refusalAge = 10 * time.Minute
 type refusals struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
-	of    map[types.UID]map[refusalKey]time.Time
+	// of holds the times of refusals, by the UID of the job.
+	of map[types.UID]map[refusalKey]time.Time
 }
 
 // refusalKey is a node and the image that a job asked it for. The image of a job may change.
@@ -28,6 +30,7 @@ type refusalKey struct {
 	ref  imagetag.Reference
 }
 
+// add records that a node refused a job.
 func (f *refusals) add(job types.UID, node string, ref imagetag.Reference) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,6 +49,7 @@ func (f *refusals) nodes(job *v1beta1.ImagePullJob, ref imagetag.Reference) (nod
 	defer f.mu.Unlock()
 	for key, at := range f.of[job.UID] {
 		left := refusalAge - f.clock.Since(at)
+		// A refusal of another image says nothing about this one.
 		if key.ref != ref || endless(job) && left <= 0 {
 			delete(f.of[job.UID], key)
 			continue
@@ -54,6 +58,7 @@ func (f *refusals) nodes(job *v1beta1.ImagePullJob, ref imagetag.Reference) (nod
 			nodes = map[string]bool{}
 		}
 		nodes[key.node] = true
+		// The job that ends counts the node as failed and never asks it again.
 		if endless(job) && (again == 0 || left < again) {
 			again = left
 		}
@@ -61,6 +66,7 @@ func (f *refusals) nodes(job *v1beta1.ImagePullJob, ref imagetag.Reference) (nod
 	return nodes, again
 }
 
+// forget drops what is kept for a deleted job.
 func (f *refusals) forget(job types.UID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

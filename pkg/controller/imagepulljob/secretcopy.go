@@ -16,6 +16,8 @@ import (
 )
 
 const (
+	// sourceKey and referencesKey are annotations of a copy. They hold its source, and the jobs that use it, as namespace/name. All
+	// that is known of a copy is stored in it, so a restart of the controller loses nothing.
 	sourceKey     = pub.ImagePullJobSourceKey
 	referencesKey = pub.ImagePullJobReferencesKey
 
@@ -28,6 +30,7 @@ const (
 	suffix, maxName = 6, 253
 )
 
+// indexSource indexes copies by their source. Secrets that are no copies are left out.
 func indexSource(obj any) ([]string, error) {
 	if secret, ok := obj.(*corev1.Secret); ok && sourceOf(secret) != "" {
 		return []string{sourceOf(secret)}, nil
@@ -35,6 +38,7 @@ func indexSource(obj any) ([]string, error) {
 	return nil, nil
 }
 
+// indexReferences indexes copies by each job that uses them.
 func indexReferences(obj any) ([]string, error) {
 	if secret, ok := obj.(*corev1.Secret); ok {
 		return referencesOf(secret.Annotations[referencesKey]), nil
@@ -45,7 +49,7 @@ func indexReferences(obj any) ([]string, error) {
 // sourceOf returns the Secret that a copy was made from, as namespace/name. It returns "" if the Secret is no copy.
 func sourceOf(copied *corev1.Secret) string { return copied.Annotations[sourceKey] }
 
-// referencesOf returns the jobs that use a copy, as namespace/name.
+// referencesOf returns the jobs that use a copy, as namespace/name. The text is a list with commas. It may be empty.
 func referencesOf(text string) (jobs []string) {
 	for job := range strings.SplitSeq(text, ",") {
 		if job = strings.TrimSpace(job); job != "" {
@@ -55,6 +59,7 @@ func referencesOf(text string) (jobs []string) {
 	return jobs
 }
 
+// refersTo reports whether a job uses a copy.
 func refersTo(copied *corev1.Secret, job string) bool {
 	return slices.Contains(referencesOf(copied.Annotations[referencesKey]), job)
 }
@@ -68,6 +73,7 @@ func (c *copies) copyOf(source, job string) (*corev1.Secret, error) {
 	}
 	var found []*corev1.Secret
 	for _, item := range items {
+		// A copy that is being deleted cannot be used for long.
 		if copied, ok := item.(*corev1.Secret); ok && copied.DeletionTimestamp == nil {
 			found = append(found, copied)
 		}
@@ -76,14 +82,15 @@ func (c *copies) copyOf(source, job string) (*corev1.Secret, error) {
 		return nil, nil
 	}
 	slices.SortFunc(found, func(a, b *corev1.Secret) int { return cmp.Compare(a.Name, b.Name) })
+	// A job that already uses a copy stays with it, so the NodeImages need no other reference.
 	if i := slices.IndexFunc(found, func(s *corev1.Secret) bool { return refersTo(s, job) }); i >= 0 {
 		return found[i], nil
 	}
 	return found[0], nil
 }
 
-// newCopy returns a new copy of a source. Its name is derived from the source's name, so jobs that copy the source at the same
-// time create only one copy.
+// newCopy returns a new copy of a source. Its name is derived from the source's name, so jobs that copy the source at the same time
+// create only one copy. The hash of namespace and name keeps sources of the same name in two namespaces apart.
 func newCopy(namespace string, source *corev1.Secret, job string) *corev1.Secret {
 	sum := sha256.Sum256([]byte(keyOf(source)))
 	name := source.Name[:min(len(source.Name), maxName-1-suffix)]
@@ -98,10 +105,12 @@ func newCopy(namespace string, source *corev1.Secret, job string) *corev1.Secret
 // caller owns. The type of a Secret cannot change. If the source was created again with another type, it is copied again once no
 // job uses this copy.
 func refresh(copied, source *corev1.Secret, job string) {
+	// The users are read before the annotations are replaced by those of the source.
 	jobs := referencesOf(copied.Annotations[referencesKey])
 	copied.Data = maps.Clone(source.Data)
 	copied.Labels = maps.Clone(source.Labels)
 	copied.Annotations = maps.Clone(source.Annotations)
+	// This annotation of kubectl can hold the data of the source. It would be a second copy of the credentials.
 	delete(copied.Annotations, corev1.LastAppliedConfigAnnotation)
 	if copied.Annotations == nil {
 		copied.Annotations = map[string]string{}
@@ -111,6 +120,7 @@ func refresh(copied, source *corev1.Secret, job string) {
 	setReferences(copied, append(jobs, job))
 }
 
+// removeReference removes a job from the users of the given copy, which the caller owns.
 func removeReference(copied *corev1.Secret, job string) {
 	if !refersTo(copied, job) {
 		return
@@ -118,6 +128,7 @@ func removeReference(copied *corev1.Secret, job string) {
 	setReferences(copied, slices.DeleteFunc(referencesOf(copied.Annotations[referencesKey]), func(s string) bool { return s == job }))
 }
 
+// setReferences writes the users sorted and without duplicates, so an unchanged list is no write.
 func setReferences(copied *corev1.Secret, jobs []string) {
 	slices.Sort(jobs)
 	copied.Annotations[referencesKey] = strings.Join(slices.Compact(jobs), ",")

@@ -35,6 +35,7 @@ type copies struct {
 	guard     *consistency.Guard
 	clock     clock.PassiveClock
 
+	// lock guards checked and unused.
 	lock sync.Mutex
 	// checked holds the result of the last read of a job's sources, by the UID of the job.
 	checked map[types.UID]check
@@ -42,12 +43,14 @@ type copies struct {
 	unused map[string]idle
 }
 
-// idle is a version of a copy without users, and when it was seen first.
+// idle is a version of a copy without users, and when it was seen first. Another version means that a job used the copy meanwhile, so
+// the time begins again.
 type idle struct {
 	resourceVersion string
 	since           time.Time
 }
 
+// check is the result of one read of a job's sources: when it was, the references to the copies, and the Secrets that cannot be used.
 type check struct {
 	at      time.Time
 	refs    []v1beta1.ReferenceObject
@@ -57,6 +60,7 @@ type check struct {
 // sync creates and updates the copies of the Secrets that a job names. It returns references to the copies, and the names of
 // Secrets that are missing now, if they differ from those of the last check. It reads the sources again once per secretsCheck.
 func (c *copies) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1beta1.ReferenceObject, missing []string, err error) {
+	// Agents may read these Secrets already, so they are used as they are.
 	if job.Namespace == c.namespace {
 		for _, name := range job.Spec.PullSecrets {
 			refs = append(refs, c.reference(name))
@@ -66,26 +70,32 @@ func (c *copies) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1
 	if len(job.Spec.PullSecrets) == 0 {
 		return nil, nil, nil
 	}
+	// last is the zero value for the first check of a job, also after a restart of the controller.
 	last := c.last(job.UID)
 	now := c.clock.Now()
+	// The last result is used only while all its copies still exist. A negative age comes from a clock that was set back.
 	if age := now.Sub(last.at); age >= 0 && age < secretsCheck && c.hold(last.refs, job) {
 		return last.refs, nil, nil
 	}
+	// The first read of a job comes from etcd, so a Secret that was created just before the job is found.
 	found, err := c.copyAll(ctx, job, last.at.IsZero())
 	if err != nil {
 		return nil, nil, err
 	}
+	// The job may have stopped naming a Secret.
 	if err := c.release(ctx, job, job.Spec.PullSecrets); err != nil {
 		return nil, nil, err
 	}
 	c.keep(job.UID, found)
+	// The user knows them already, so there is no second event.
 	if slices.Equal(found.missing, last.missing) {
 		return found.refs, nil, nil
 	}
 	return found.refs, found.missing, nil
 }
 
-// copyAll reads the Secrets that a job names, and copies those that exist and hold credentials.
+// copyAll reads the Secrets that a job names, and copies those that exist and hold credentials. A Secret that cannot be used is no
+// error: it is missing, and is read again at the next check.
 func (c *copies) copyAll(ctx context.Context, job *v1beta1.ImagePullJob, first bool) (check, error) {
 	found := check{at: c.clock.Now()}
 	options := metav1.GetOptions{}
@@ -107,6 +117,7 @@ func (c *copies) copyAll(ctx context.Context, job *v1beta1.ImagePullJob, first b
 			found.missing = append(found.missing, fmt.Sprintf("%s (type %s does not hold registry credentials)", name, source.Type))
 			continue
 		}
+		// The copy exists before any NodeImage names it.
 		copied, err := c.ensure(ctx, source, job)
 		if err != nil {
 			return check{}, err
@@ -122,7 +133,7 @@ func (c *copies) reference(name string) v1beta1.ReferenceObject {
 	return v1beta1.ReferenceObject{Namespace: c.namespace, Name: name, Mode: v1beta1.BatchReferenceMode}
 }
 
-// hold reports whether all copies exist and name the job as a user.
+// hold reports whether all copies exist and name the job as a user. A copy that was deleted by hand is thus made again at once.
 func (c *copies) hold(refs []v1beta1.ReferenceObject, job *v1beta1.ImagePullJob) bool {
 	for _, ref := range refs {
 		item, found, err := c.indexer.GetByKey(ref.Namespace + "/" + ref.Name)
@@ -137,6 +148,7 @@ func (c *copies) hold(refs []v1beta1.ReferenceObject, job *v1beta1.ImagePullJob)
 // ensure makes sure that a copy of the source exists, holds the source's data, and names the job as a user. It returns the
 // copy's name.
 func (c *copies) ensure(ctx context.Context, source *corev1.Secret, job *v1beta1.ImagePullJob) (string, error) {
+	// The cache is up to date with this job's own writes, but not with those of other jobs.
 	existing, err := c.copyOf(keyOf(source), keyOf(job))
 	if err != nil {
 		return "", err
@@ -153,9 +165,11 @@ func (c *copies) ensure(ctx context.Context, source *corev1.Secret, job *v1beta1
 		case !apierrors.IsAlreadyExists(err):
 			return "", fmt.Errorf("copy Secret %s: %w", keyOf(source), err)
 		}
+		// Another job created the copy just now.
 		if existing, err = client.Get(ctx, wanted.Name, metav1.GetOptions{}); err != nil {
 			return "", fmt.Errorf("get Secret %s/%s: %w", c.namespace, wanted.Name, err)
 		}
+		// A Secret of a user, or a copy of another source with the same hash, must not be overwritten.
 		if sourceOf(existing) != keyOf(source) {
 			return "", fmt.Errorf("copy Secret %s: Secret %s/%s exists and is not a copy of it; delete or rename it", keyOf(source), c.namespace,
 				wanted.Name)
@@ -188,11 +202,12 @@ func (c *copies) release(ctx context.Context, job *v1beta1.ImagePullJob, kept []
 	return errors.Join(failures...)
 }
 
+// removeUser removes a job from the users of one copy.
 func (c *copies) removeUser(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob) error {
 	return c.change(ctx, copied, job, func(s *corev1.Secret) { removeReference(s, keyOf(job)) })
 }
 
-// isUnused reports whether a Secret is a copy without users.
+// isUnused reports whether a Secret is a copy without users. A Secret that is no copy is never unused, so reap cannot delete it.
 func isUnused(copied *corev1.Secret) bool {
 	return sourceOf(copied) != "" && len(referencesOf(copied.Annotations[referencesKey])) == 0
 }
@@ -202,6 +217,7 @@ func (c *copies) reap(ctx context.Context, key types.NamespacedName) (reconcile.
 	item, _, err := c.indexer.GetByKey(key.String())
 	copied, ok := item.(*corev1.Secret)
 	if err != nil || !ok || key.Namespace != c.namespace || !isUnused(copied) || copied.DeletionTimestamp != nil {
+		// The key can also be that of a deleted job. Then nothing is kept under its name.
 		c.seenUsed(key.Name)
 		return reconcile.Result{}, err
 	}
@@ -217,6 +233,7 @@ func (c *copies) reap(ctx context.Context, key types.NamespacedName) (reconcile.
 	return reconcile.Result{}, nil
 }
 
+// unusedSince returns when this version of a copy was first seen without users.
 func (c *copies) unusedSince(copied *corev1.Secret) time.Time {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -229,13 +246,15 @@ func (c *copies) unusedSince(copied *corev1.Secret) time.Time {
 	return c.unused[copied.Name].since
 }
 
+// seenUsed forgets that a copy had no users.
 func (c *copies) seenUsed(name string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	delete(c.unused, name)
 }
 
-// change edits the current copy and writes it. It ignores a copy that was deleted.
+// change edits the current copy and writes it. It ignores a copy that was deleted. After a conflict it edits the version on the
+// server, so two jobs do not remove each other from the users.
 func (c *copies) change(ctx context.Context, copied *corev1.Secret, job *v1beta1.ImagePullJob, edit func(*corev1.Secret)) error {
 	client := c.kube.CoreV1().Secrets(c.namespace)
 	base := copied
@@ -264,12 +283,14 @@ func (c *copies) change(ctx context.Context, copied *corev1.Secret, job *v1beta1
 	return nil
 }
 
+// last returns the last check of a job's sources, or the zero value.
 func (c *copies) last(job types.UID) check {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	return c.checked[job]
 }
 
+// keep stores the result of a check.
 func (c *copies) keep(job types.UID, found check) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -279,10 +300,12 @@ func (c *copies) keep(job types.UID, found check) {
 	c.checked[job] = found
 }
 
+// forget drops what is kept for a deleted job.
 func (c *copies) forget(job types.UID) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	delete(c.checked, job)
 }
 
+// keyOf returns namespace/name, the form in annotations, in indexes and in the caches of namespaced objects.
 func keyOf(object metav1.Object) string { return object.GetNamespace() + "/" + object.GetName() }

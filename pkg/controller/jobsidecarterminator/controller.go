@@ -25,14 +25,18 @@ var (
 
 // Reconciler ends the sidecars of Pods.
 type Reconciler struct {
-	kube     kubernetes.Interface
-	kruise   versioned.Interface
+	// kube writes Pods, and kruise writes requests.
+	kube   kubernetes.Interface
+	kruise versioned.Interface
+	// nodes is read for the label that marks virtual nodes. requests finds requests by the UID of their Pod.
 	nodes    corelisters.NodeLister
 	requests cache.Indexer
+	// guard gets the writes to requests and Pods, so that no pass makes a second request.
 	guard    *consistency.Guard
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
-	retries  retries
+	// retries is the only state in memory.
+	retries retries
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
@@ -40,6 +44,7 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return build(deps).Build()
 }
 
+// build returns the controller under construction, for tests.
 func build(deps controller.Deps) *controller.Of[*corev1.Pod] {
 	pods, nodes := deps.KubeInformers.Core().V1().Pods(), deps.KubeInformers.Core().V1().Nodes()
 	r := &Reconciler{
@@ -47,6 +52,7 @@ func build(deps controller.Deps) *controller.Of[*corev1.Pod] {
 		retries: retries{clock: deps.Clock},
 	}
 	c := controller.For(deps, Name, pods, r.Reconcile)
+	// Most Pods of a cluster are left out before they enter the queue.
 	c.When(concerned)
 	c.Forget(func(pod *corev1.Pod) { r.retries.forget(pod.UID) })
 	r.requests = c.Owns(requestResource, deps.KruiseInformers.Apps().V1beta1().ContainerRecreateRequests())

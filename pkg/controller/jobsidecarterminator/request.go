@@ -15,19 +15,23 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// requestTTL is how long a finished request stays, in seconds, so that users can read what happened.
+// requestTTL is how long a finished request stays, in seconds, so that users can read what happened. A request that must be repeated
+// is deleted earlier.
 const requestTTL int32 = 60
 
+// requestName returns the name of the one request of a Pod. The UID keeps Pods of the same name apart.
 func requestName(pod *corev1.Pod) string { return "sidecar-termination-" + string(pod.UID) }
 
 // stop requests the node agent to stop sidecars. There is one request for a Pod at a time. A request that has ended, or whose
-// containers have started again, is replaced after a delay.
+// containers have started again, is replaced after a delay. The old request is deleted first, because the new one has its name. The
+// event of its deletion causes the pass that creates the new one.
 func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, sidecars []sidecar) (reconcile.Result, error) {
 	// The API refuses requests for containers that never started. The kubelet reports when one does.
 	sidecars = slices.DeleteFunc(sidecars, func(s sidecar) bool { return s.status == nil || s.status.ContainerID == "" })
 	if len(sidecars) == 0 {
 		return reconcile.Result{}, nil
 	}
+	// The cache shows the request of an earlier pass: the guard has waited for it.
 	existing, err := r.requestOf(pod)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -41,22 +45,25 @@ func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, sidecars []sidec
 		return reconcile.Result{}, nil // Its end is an event.
 	case since == nil && !startedAgain(existing, sidecars):
 		return reconcile.Result{}, nil // The agent is at work, or the controller of requests ends it.
+	// The request has not ended, but what it stopped runs again. Its age decides about the delay.
 	case since == nil:
 		since = &existing.CreationTimestamp
 	}
+	// A request that does not name all sidecars is replaced without a delay: it was made for another group.
 	if wait := r.retries.wait(pod.UID, since.Time); wait > 0 && covers(existing, sidecars) {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	klog.FromContext(ctx).V(2).Info("Replacing a request that did not end all sidecars", "request", klog.KObj(existing))
 	err = r.kruise.AppsV1beta1().ContainerRecreateRequests(pod.Namespace).Delete(ctx, existing.Name,
 		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(existing.UID))})
+	// Neither case is an error: the request is already deleted, or a new one has its name.
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return reconcile.Result{}, fmt.Errorf("delete request: %w", err)
 	}
 	return reconcile.Result{}, nil // The deletion is an event.
 }
 
-// requestOf returns the request for a Pod, or nil.
+// requestOf returns the request for a Pod, or nil. A user can make other requests with the Pod as owner, so the name is compared.
 func (r *Reconciler) requestOf(pod *corev1.Pod) (*v1beta1.ContainerRecreateRequest, error) {
 	owned, err := controller.ByOwner[*v1beta1.ContainerRecreateRequest](r.requests, pod.UID)
 	if err != nil {
@@ -68,7 +75,8 @@ func (r *Reconciler) requestOf(pod *corev1.Pod) (*v1beta1.ContainerRecreateReque
 	return nil, nil //nolint:nilnil // see above
 }
 
-// covers reports whether a request names all of the sidecars.
+// covers reports whether a request names all of the sidecars. A sidecar that had not started when the request was made is missing in
+// it.
 func covers(request *v1beta1.ContainerRecreateRequest, sidecars []sidecar) bool {
 	for _, s := range sidecars {
 		if !slices.ContainsFunc(request.Spec.Containers, func(c v1beta1.ContainerRecreateRequestContainer) bool {
@@ -80,11 +88,13 @@ func covers(request *v1beta1.ContainerRecreateRequest, sidecars []sidecar) bool 
 	return true
 }
 
-// startedAgain reports whether the agent has stopped one of the sidecars, and the kubelet has started it again.
+// startedAgain reports whether the agent has stopped one of the sidecars, and the kubelet has started it again. The kubelet does so
+// under OnFailure, if the sidecar ended with an error. Instances are compared by their ID.
 func startedAgain(request *v1beta1.ContainerRecreateRequest, sidecars []sidecar) bool {
 	for _, s := range sidecars {
 		for i := range request.Spec.Containers {
 			container := &request.Spec.Containers[i]
+			// Admission has recorded in StatusContext which instance the request is for.
 			if container.Name != s.container.Name || container.StatusContext == nil || s.status.State.Running == nil {
 				continue
 			}
@@ -96,7 +106,7 @@ func startedAgain(request *v1beta1.ContainerRecreateRequest, sidecars []sidecar)
 	return false
 }
 
-// isStopped reports whether the agent has stopped a container.
+// isStopped reports whether the agent has stopped a container. A container without a state has not been stopped yet.
 func isStopped(request *v1beta1.ContainerRecreateRequest, name string) bool {
 	for i := range request.Status.ContainerRecreateStates {
 		if state := &request.Status.ContainerRecreateStates[i]; state.Name == name {
@@ -106,7 +116,8 @@ func isStopped(request *v1beta1.ContainerRecreateRequest, name string) bool {
 	return false
 }
 
-// request creates the request for a Pod.
+// request creates the request for a Pod. It forces the stop, because a container that restarted by itself must end too. It ignores
+// failures, so one container that cannot be stopped does not keep the others.
 func (r *Reconciler) request(ctx context.Context, pod *corev1.Pod, sidecars []sidecar) error {
 	ttl := requestTTL
 	request := &v1beta1.ContainerRecreateRequest{

@@ -15,6 +15,7 @@ import (
 const reasonNoConfig = "CreateContainerConfigError"
 
 // concerned reports whether a Pod has containers that wait or may wait for the controller. It is called for every event of every Pod.
+// It allocates nothing. A Pod whose keys all exist is left out, unless a container cannot start because its ConfigMap is gone.
 func concerned(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return false
@@ -30,11 +31,13 @@ func concerned(pod *corev1.Pod) bool {
 	return false
 }
 
+// completed reports whether an earlier pass has added all keys.
 func completed(pod *corev1.Pod) bool {
 	return pod.Annotations[pub.ContainerLaunchCompletedKey] == "true"
 }
 
-// lost reports whether a container waits for its configuration. After all keys were added, the ConfigMap may be missing.
+// lost reports whether a container waits for its configuration. After all keys were added, the ConfigMap may be missing. Only then is
+// a Pod reconciled that was completed before.
 func lost(pod *corev1.Pod) bool {
 	for i := range pod.Status.ContainerStatuses {
 		if waiting := pod.Status.ContainerStatuses[i].State.Waiting; waiting != nil && waiting.Reason == reasonNoConfig {
@@ -53,7 +56,8 @@ type order struct {
 	done bool
 }
 
-// orderOf returns which containers of a Pod may start now.
+// orderOf returns which containers of a Pod may start now. If all keys had been added before, it returns all of them, so a ConfigMap
+// that was deleted is made again as a whole.
 func orderOf(pod *corev1.Pod) order {
 	var all []int
 	waiting := map[int]bool{}
@@ -70,6 +74,7 @@ func orderOf(pod *corev1.Pod) order {
 	all = slices.Compact(all)
 	slices.Reverse(all)
 	var o order
+	// A container that was ready and restarts later does not hold back others, because keys are never removed.
 	for i, priority := range all {
 		o.open = append(o.open, launch.Key(priority))
 		o.done = i == len(all)-1
@@ -80,6 +85,7 @@ func orderOf(pod *corev1.Pod) order {
 	return o
 }
 
+// ready reports whether a container is ready. A container without a status is not.
 func ready(pod *corev1.Pod, name string) bool {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == name {
@@ -89,11 +95,12 @@ func ready(pod *corev1.Pod, name string) bool {
 	return false
 }
 
-// mostWakes is how often the kubelet is woken for a key. A container may wait for something else.
+// mostWakes is how often the kubelet is woken for a key. A container may wait for something else. Each wake is a write of the Pod.
 const mostWakes = 3
 
 // nextWake returns the next value of the annotation that wakes the kubelet, or "" if no container waits for a key that exists. The
-// kubelet repeats a failed start when its Pod changes, and otherwise only after 10 to 15 seconds.
+// kubelet repeats a failed start when its Pod changes, and otherwise only after 10 to 15 seconds. The value is the lowest key and a
+// count, so each value differs from the one before. A new key begins with the count 1.
 func nextWake(pod *corev1.Pod, o *order) string {
 	last := o.open[len(o.open)-1]
 	count := 0
@@ -106,7 +113,8 @@ func nextWake(pod *corev1.Pod, o *order) string {
 	return last + " " + strconv.Itoa(count+1)
 }
 
-// stuck reports whether a container still waits for a key that exists.
+// stuck reports whether a container still waits for a key that exists. A container that waits for another reason, such as its image,
+// is not stuck.
 func stuck(pod *corev1.Pod, container *corev1.Container, o *order) bool {
 	priority, found := launch.Held(pod, container)
 	if !found || !slices.Contains(o.open, launch.Key(priority)) {

@@ -32,11 +32,12 @@ const (
 	wakeDelay = time.Second
 )
 
-// opened is the value of a key that exists.
+// opened is the value of a key that exists. The kubelet only needs the key. The value is the same for all.
 const opened = "true"
 
 // Reconciler lets the containers of Pods start.
 type Reconciler struct {
+	// kube reads ConfigMaps from the server. A cache would need the permission to list all ConfigMaps, and memory for them.
 	kube     kubernetes.Interface
 	recorder record.EventRecorder
 }
@@ -46,6 +47,7 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return build(deps).Build()
 }
 
+// build returns the controller under construction, for tests.
 func build(deps controller.Deps) *controller.Of[*corev1.Pod] {
 	r := &Reconciler{kube: deps.Kube, recorder: deps.Recorder(Name)}
 	c := controller.For(deps, Name, deps.KubeInformers.Core().V1().Pods(), r.Reconcile)
@@ -53,10 +55,12 @@ func build(deps controller.Deps) *controller.Of[*corev1.Pod] {
 	return c
 }
 
-// Reconcile adds the keys of the containers that may start now, and wakes the kubelet until they do.
+// Reconcile adds the keys of the containers that may start now, and wakes the kubelet until they do. The keys come before the
+// annotations. After a crash in between, the next pass finds the keys and writes the annotations.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
 	o := orderOf(pod)
 	changed, err := r.open(ctx, pod, o.open)
+	// The event told the user. The ConfigMap is not watched, so it is read again later.
 	if errors.Is(err, errForeign) {
 		return reconcile.Result{RequeueAfter: recheck}, nil
 	}
@@ -64,10 +68,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 		return reconcile.Result{}, err
 	}
 	annotations := map[string]string{}
+	// From then on, the Pod leaves the queue, see concerned.
 	if o.done && !completed(pod) {
 		annotations[pub.ContainerLaunchCompletedKey] = opened
 	}
 	result := reconcile.Result{RequeueAfter: recheck}
+	// Waking comes in a later pass, see wakeDelay.
 	if changed {
 		result.RequeueAfter = wakeDelay
 	} else if text := nextWake(pod, &o); text != "" {
@@ -76,10 +82,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 	return result, r.annotate(ctx, pod, annotations)
 }
 
-// open creates the ConfigMap of a Pod with the keys, or adds those that it lacks. It returns whether it wrote anything.
+// open creates the ConfigMap of a Pod with the keys, or adds those that it lacks. It returns whether it wrote anything. The patch
+// adds only missing keys and names the UID, so it cannot change the barrier of another Pod.
 func (r *Reconciler) open(ctx context.Context, pod *corev1.Pod, keys []string) (changed bool, err error) {
 	client := r.kube.CoreV1().ConfigMaps(pod.Namespace)
 	existing, err := client.Get(ctx, launch.BarrierOf(pod.Name), metav1.GetOptions{})
+	// An earlier Pod had this name, and garbage collection has not deleted its ConfigMap yet.
 	if err == nil && ownerOf(existing) != pod.UID {
 		err = r.remove(ctx, pod, existing)
 	}
@@ -117,7 +125,8 @@ func (r *Reconciler) open(ctx context.Context, pod *corev1.Pod, keys []string) (
 var errForeign = errors.New("the ConfigMap of the barrier exists and does not belong to a Pod")
 
 // remove deletes the ConfigMap of an earlier Pod of the same name, whose keys would let all containers start at once. It returns a
-// NotFound error if the ConfigMap is deleted now. A ConfigMap of a user stays.
+// NotFound error if the ConfigMap is deleted now. A ConfigMap of a user stays. The UID is a precondition, so a barrier that another
+// pass has just created stays.
 func (r *Reconciler) remove(ctx context.Context, pod *corev1.Pod, existing *corev1.ConfigMap) error {
 	if ownerOf(existing) == "" {
 		r.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedLaunchOrder",
@@ -133,7 +142,7 @@ func (r *Reconciler) remove(ctx context.Context, pod *corev1.Pod, existing *core
 	return apierrors.NewNotFound(corev1.Resource("configmaps"), existing.Name)
 }
 
-// ownerOf returns the UID of the Pod that owns a ConfigMap, or "".
+// ownerOf returns the UID of the Pod that owns a ConfigMap, or "". A ConfigMap with any other owner counts as one of a user.
 func ownerOf(barrier *corev1.ConfigMap) types.UID {
 	for _, ref := range barrier.OwnerReferences {
 		if ref.Kind == "Pod" && ref.APIVersion == "v1" {
@@ -143,7 +152,8 @@ func ownerOf(barrier *corev1.ConfigMap) types.UID {
 	return ""
 }
 
-// barrier returns the ConfigMap of a Pod. It is deleted with the Pod.
+// barrier returns the ConfigMap of a Pod. It is deleted with the Pod. The owner reference names the UID, so garbage collection does
+// not keep it for a later Pod of the same name.
 func barrier(pod *corev1.Pod, keys []string) *corev1.ConfigMap {
 	data := map[string]string{}
 	for _, key := range keys {
@@ -158,7 +168,8 @@ func barrier(pod *corev1.Pod, keys []string) *corev1.ConfigMap {
 	}
 }
 
-// annotate sets annotations of the Pod.
+// annotate sets annotations of the Pod. A Pod that is deleted or was replaced needs no annotations, so NotFound and Conflict are no
+// errors.
 func (r *Reconciler) annotate(ctx context.Context, pod *corev1.Pod, annotations map[string]string) error {
 	if len(annotations) == 0 {
 		return nil

@@ -27,11 +27,15 @@ var (
 
 // Reconciler reconciles StatefulSets.
 type Reconciler struct {
-	engine    *engine.Engine
-	sets      client.StatefulSetsGetter
-	statuses  *statusWriter
-	settings  settings
-	failures  *failures
+	// engine executes all writes to Pods, claims and revisions.
+	engine *engine.Engine
+	// sets reads the set from the server before it adopts.
+	sets     client.StatefulSetsGetter
+	statuses *statusWriter
+	settings settings
+	// failures delays the deletion of Pods that fail again and again.
+	failures *failures
+	// downloads is nil if its feature gate is off.
 	downloads *controller.Downloads
 }
 
@@ -41,20 +45,23 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 	return c.Build()
 }
 
+// build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
 func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.StatefulSet]) {
 	core, sets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().StatefulSets()
 	revisions := deps.KubeInformers.Apps().V1().ControllerRevisions()
 	r := &Reconciler{settings: settingsFrom(deps), failures: newFailures(deps.Clock)}
 	c := controller.For(deps, Name, sets, r.Reconcile)
 	c.Guards(statefulsets, sets)
+	// Claims are guarded but not owned: claims have no controller, and setsOfClaim finds their set by name.
 	c.Guards(engine.ClaimResource, core.PersistentVolumeClaims())
 	c.Watch(core.PersistentVolumeClaims(), setsOfClaim(c.Index(sets, claimIndex, claimPrefixes)))
 	r.sets, r.statuses = deps.Kruise.AppsV1beta1(), newStatusWriter(deps.Kruise.AppsV1beta1(), c.Guard(), engine.NewPace(deps.Clock))
 	r.engine = &engine.Engine{
 		Server: engine.NewServer(deps.Kube), Guard: c.Guard(), Budget: c.Budget(), Recorder: c.Recorder(), Clock: deps.Clock,
 		Caches: engine.Caches{
-			Pods:            controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods())),
-			Revisions:       controller.OwnedIn[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource, revisions)),
+			Pods:      controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods())),
+			Revisions: controller.OwnedIn[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource, revisions)),
+			// Claims are read by name, not by owner: under the default policy they have none.
 			Claim:           claimNamed(core.PersistentVolumeClaims().Lister()),
 			Orphans:         c.Adopts(sets, core.Pods(), func(set *v1beta1.StatefulSet) *metav1.LabelSelector { return set.Spec.Selector }),
 			OrphanRevisions: c.OrphanRevisions(revisions),
@@ -69,7 +76,8 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.StatefulS
 	return r, c
 }
 
-// claimNamed returns a function that reads a claim from the cache, or returns nil if it does not exist.
+// claimNamed returns a function that reads a claim from the cache, or returns nil if it does not exist. A claim that was just created
+// can be missing in the cache. The guard waits for that write, so a pass never sees it so.
 func claimNamed(claims corelisters.PersistentVolumeClaimLister) func(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
 	return func(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
 		claim, err := claims.PersistentVolumeClaims(namespace).Get(name)
@@ -82,6 +90,7 @@ func claimNamed(claims corelisters.PersistentVolumeClaimLister) func(namespace, 
 
 // Reconcile runs a pass over the StatefulSet, unless its pace asks to wait. A change by the user never waits.
 func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.StatefulSet) (reconcile.Result, error) {
+	// The status counts the Pods of the last pass. This is exact enough for a delay.
 	if set.Generation == set.Status.ObservedGeneration && set.DeletionTimestamp == nil {
 		if wait := r.statuses.Pace.PassIn(set.UID, int(set.Status.Replicas)); wait > 0 {
 			return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil

@@ -15,7 +15,8 @@ import (
 	"kruise.io/kruise/pkg/workload/ordinals"
 )
 
-// slot is the place of one Pod.
+// slot is the place of one Pod. The names of Pods are fixed, so the API server guarantees that a slot never has two Pods, even if a
+// creation arrives late.
 type slot struct {
 	ordinal int
 	// pod is the Pod in the slot in any state, or nil. Until a Pod of the name is really gone, no other Pod can be created.
@@ -24,11 +25,12 @@ type slot struct {
 	adopting bool
 }
 
-// planner decides what one pass does for a StatefulSet. It only reads.
+// planner decides what one pass does for a StatefulSet. It only reads. It is made for one pass and never used for the next one.
 type planner struct {
 	*engine.View
 	settings
-	set     *v1beta1.StatefulSet
+	set *v1beta1.StatefulSet
+	// rolling is never nil, see rollingOf. ordered is true for the Pod management policy OrderedReady.
 	rolling *v1beta1.RollingUpdateStatefulSetStrategy
 	ordered bool
 	// slots are the places in range, in ascending order. condemned are the Pods outside of the range, the highest ordinal first.
@@ -42,6 +44,8 @@ type planner struct {
 	recheck time.Duration
 }
 
+// newPlanner sorts the Pods of a view into slots. wanted are the ordinals in range, and waits tells how long the failed Pod of an
+// ordinal must wait for its deletion.
 func newPlanner(v *engine.View, set *v1beta1.StatefulSet, s settings, wanted []int, waits func(int) time.Duration) *planner {
 	p := &planner{View: v, settings: s, set: set, rolling: rollingOf(set), ordered: ordered(set), waits: waits}
 	places := make(map[int]int, len(wanted))
@@ -49,17 +53,20 @@ func newPlanner(v *engine.View, set *v1beta1.StatefulSet, s settings, wanted []i
 		places[ordinal] = i
 		p.slots = append(p.slots, slot{ordinal: ordinal})
 	}
+	// Pods that ended or are terminating still have their names, so they fill their slots as well.
 	for _, pod := range slices.Concat(v.Pods, v.Inactive) {
 		ordinal, ours := ordinals.Of(set.Name, pod)
 		if !ours {
 			continue
 		}
+		// A Pod whose name is not one of the set's has no slot and is left alone.
 		if i, inRange := places[ordinal]; inRange {
 			p.slots[i].pod = pod
 		} else {
 			p.condemned = append(p.condemned, pod)
 		}
 	}
+	// The pass adopts these Pods after the plan is made. A creation for their slot would fail, because the name is taken.
 	for _, pod := range v.Orphans {
 		if i, inRange := places[p.ordinal(pod)]; inRange {
 			p.slots[i].adopting = true
@@ -69,18 +76,20 @@ func newPlanner(v *engine.View, set *v1beta1.StatefulSet, s settings, wanted []i
 	return p
 }
 
+// ordinal returns the ordinal of a Pod that is known to be one of the set.
 func (p *planner) ordinal(pod *corev1.Pod) int {
 	ordinal, _ := ordinals.Of(p.set.Name, pod)
 	return ordinal
 }
 
-// plan returns the stages: claims first, then Pods in range, Pods out of range, and updates. The engine executes them until one
-// of them changes something.
+// plan returns the stages: claims first, then Pods in range, Pods out of range, and updates. The engine executes them until one of
+// them changes something. Pods out of range go last, so that a new first ordinal creates the new Pods before the old ones go.
 func (p *planner) plan() *engine.Plan {
 	plan := &engine.Plan{Awaited: p.preparingUpdate()}
 	walk := p.walk()
 	plan.Err.Scale = walk.err()
 	plan.Stages = []engine.Stage{{Aim: engine.Scale, Claims: p.retained()}, walk.stage}
+	// No Pod is deleted by scaling while a Pod in range is missing: the deletion would reduce the number of Pods further.
 	if !walk.blocked && !walk.missing {
 		plan.Stages = append(plan.Stages, p.condemn())
 	}
@@ -90,6 +99,7 @@ func (p *planner) plan() *engine.Plan {
 		return plan
 	}
 	plan.Awaited = p.awaited(candidates)
+	// Awaited is set before this check, so a pause does not give up Pods that their hooks already hold.
 	if p.rolling.Paused || onDelete(p.set) {
 		return plan
 	}
@@ -102,11 +112,13 @@ func (p *planner) plan() *engine.Plan {
 	return plan
 }
 
+// preparesUpdate reports whether a Pod waits for the hook of its update. A nil Pod does not.
 func preparesUpdate(pod *corev1.Pod) bool {
 	return pod != nil && lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate
 }
 
-// preparingUpdate returns the Pods that wait for the hook of their update.
+// preparingUpdate returns the Pods that wait for the hook of their update. It stands in for awaited when the candidates are not
+// known.
 func (p *planner) preparingUpdate() map[types.UID]bool {
 	waiting := map[types.UID]bool{}
 	for _, pod := range p.Pods {

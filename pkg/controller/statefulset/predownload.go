@@ -15,7 +15,7 @@ import (
 // fewReplicas is the number of replicas up to which an update finishes before an earlier pull would.
 const fewReplicas = 3
 
-// download returns what the pass knows about the download of the new images.
+// download returns what the pass knows about the download of the new images. The settings of a StatefulSet are annotations.
 func (p *planner) download(revision *appsv1.ControllerRevision, status *v1beta1.StatefulSetStatus) *controller.Download {
 	settings := predownload.FromAnnotations(p.set.Annotations)
 	return &controller.Download{
@@ -25,7 +25,8 @@ func (p *planner) download(revision *appsv1.ControllerRevision, status *v1beta1.
 	}
 }
 
-// downloads returns the jobs of the update revision, and whether they are worthwhile.
+// downloads returns the jobs of the update revision, and whether they are worthwhile. They are worthwhile only for updates in place:
+// a Pod that is recreated may start on another node.
 func (p *planner) downloads(settings predownload.Settings) (jobs []*v1beta1.ImagePullJob, worthwhile bool, err error) {
 	from, err := p.Template(p.Current)
 	if err != nil {

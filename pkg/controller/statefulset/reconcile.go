@@ -14,13 +14,16 @@ import (
 )
 
 // pass runs one pass over a StatefulSet. The caches already show all writes of the last pass. It settles Pods, scales or updates
-// them, and reports the status.
+// them, and reports the status. All parts run even if one fails, and their errors are joined.
 func (r *Reconciler) pass(ctx context.Context, set *v1beta1.StatefulSet) (reconcile.Result, error) {
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	if err != nil || selector.Empty() {
+		// Validation refuses such selectors, and no retry can cure one.
 		klog.FromContext(ctx).V(2).Info("Selector is invalid, nothing to do", "err", err)
 		return reconcile.Result{}, nil
 	}
+	// An invalid reservation stops scaling and updates, not the pass: settling still returns finished Pods to service, and the status
+	// reports the reservation.
 	ordinals, invalid := r.settings.ordinals(set)
 	target, err := r.target(set, selector, ordinals)
 	if err != nil {
@@ -41,10 +44,13 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.StatefulSet) (reconc
 		plan = p.plan()
 	}
 	outcome := r.engine.Execute(ctx, view, plan)
+	// A deletion that was refused, or whose stage did not run, counts too. The next attempt then only waits longer.
 	r.failures.deleted(set.UID, p.failed)
 	status := p.status(&outcome)
 	recheck, reported := r.statuses.Report(ctx, set, &status, int(status.Replicas), urgent(set, &status))
+	// The pause until the next pass begins after the writes of this one.
 	r.statuses.Pace.Passed(set.UID, int(set.Status.Replicas))
+	// Time passes without events, so the pass repeats at the earliest of these times.
 	for _, due := range []time.Duration{outcome.Recheck, view.AvailableIn(), p.recheck} {
 		recheck = engine.Sooner(recheck, due)
 	}

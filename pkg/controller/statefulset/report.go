@@ -10,6 +10,7 @@ import (
 // statusWriter writes the statuses of StatefulSets.
 type statusWriter = controller.StatusWriter[*v1beta1.StatefulSet, v1beta1.StatefulSetStatus]
 
+// newStatusWriter returns the writer of statuses. pace is shared by all StatefulSets, and keeps its times by UID.
 func newStatusWriter(sets client.StatefulSetsGetter, guard engine.Guard, pace *engine.Pace) *statusWriter {
 	return &statusWriter{
 		Resource: statefulsets.GroupResource(), Guard: guard, Pace: pace,

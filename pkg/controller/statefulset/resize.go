@@ -15,18 +15,21 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 )
 
-// grows reports whether an update makes claims larger.
+// grows reports whether an update makes claims larger. Under OnDelete of either strategy, claims stay as they are until a user
+// replaces them.
 func (p *planner) grows() bool {
 	return p.resize && p.set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType &&
 		p.set.Spec.VolumeClaimUpdateStrategy.Type == v1beta1.OnPodRollingUpdateVolumeClaimUpdateStrategyType
 }
 
-// growing reports whether a claim of the ordinal waits for the storage that it requests.
+// growing reports whether a claim of the ordinal waits for the storage that it requests. Its Pod counts against maxUnavailable
+// meanwhile, so claims grow one Pod after the other.
 func (p *planner) growing(ordinal int) bool {
 	return p.grows() && slices.ContainsFunc(p.claims(ordinal), func(claim *corev1.PersistentVolumeClaim) bool { return !full(claim) })
 }
 
-// outgrown reports whether a claim of the ordinal does not fit its template.
+// outgrown reports whether a claim of the ordinal does not fit its template. Its Pod is a candidate of the update even if the Pod
+// itself is up to date.
 func (p *planner) outgrown(ordinal int) bool {
 	if !p.grows() {
 		return false
@@ -41,7 +44,8 @@ func (p *planner) outgrown(ordinal int) bool {
 }
 
 // grow makes the claims of a slot as large as their templates. It returns whether the Pod may go on to its update: all its claims
-// have their new size, or get it when the Pod starts again.
+// have their new size, or get it when the Pod starts again. A claim that does not exist is created with its Pod, at the new size. An
+// error stops the update stage at this Pod. Several claims of a Pod grow at the same time.
 func (u *updater) grow(slot *slot) (grown bool, err error) {
 	if !u.grows() {
 		return true, nil
@@ -52,14 +56,17 @@ func (u *updater) grow(slot *slot) (grown bool, err error) {
 		claim := u.Claim(claimName(u.set, template, slot.ordinal))
 		switch {
 		case claim == nil:
+		// The volume has its size, or the kubelet grows the file system when the Pod starts again.
 		case compatible(claim, template):
 			grown = grown && (full(claim) || resizedAtStart(claim))
+		// Only the size of a claim can change. Another class or access mode needs a new claim, which would lose the data.
 		case !sameKind(claim, template):
 			u.stage.Warn = append(u.stage.Warn, engine.Notice{Reason: "FailedUpdatePVC", Message: fmt.Sprintf(
 				"failed to update pvc %s: contains diff other than spec resource, wait pvc to be deleted", claim.Name)})
 			return false, fmt.Errorf("resize claim %s: it differs from its template in more than its size; delete the claim, or set "+
 				"volumeClaimUpdateStrategy.type to OnDelete", claim.Name)
 		default:
+			// The API server would refuse the larger claim. The class is checked first, so the error names the class.
 			if err := u.expandable(claim); err != nil {
 				return false, err
 			}
@@ -73,7 +80,8 @@ func (u *updater) grow(slot *slot) (grown bool, err error) {
 	return grown, nil
 }
 
-// expandable returns an error if the storage class of a claim does not allow larger claims.
+// expandable returns an error if the storage class of a claim does not allow larger claims. A class that does not exist is an error
+// too. The pass is retried, because the class can be created or changed.
 func (p *planner) expandable(claim *corev1.PersistentVolumeClaim) error {
 	name := ptr.Deref(claim.Spec.StorageClassName, "")
 	class, err := p.classes(name)
@@ -86,19 +94,21 @@ func (p *planner) expandable(claim *corev1.PersistentVolumeClaim) error {
 	return nil
 }
 
-// resizedAtStart reports whether the file system of a claim grows when its Pod starts again.
+// resizedAtStart reports whether the file system of a claim grows when its Pod starts again. The volume itself already has its size.
 func resizedAtStart(claim *corev1.PersistentVolumeClaim) bool {
 	return slices.ContainsFunc(claim.Status.Conditions, func(c corev1.PersistentVolumeClaimCondition) bool {
 		return c.Type == corev1.PersistentVolumeClaimFileSystemResizePending && c.Status == corev1.ConditionTrue
 	})
 }
 
-// compatible reports whether a claim fits its template. A larger claim fits.
+// compatible reports whether a claim fits its template. A larger claim fits. Claims cannot shrink, so after a rollback the larger
+// claim is as good as the template.
 func compatible(claim, template *corev1.PersistentVolumeClaim) bool {
 	return sameKind(claim, template) && storage(claim.Spec.Resources.Requests).Cmp(*storage(template.Spec.Resources.Requests)) >= 0
 }
 
-// sameKind reports whether a claim differs from its template only in its size.
+// sameKind reports whether a claim differs from its template only in its size. A template without a class matches every class,
+// because the default class was written into the claim.
 func sameKind(claim, template *corev1.PersistentVolumeClaim) bool {
 	a, b := claim.Spec.StorageClassName, template.Spec.StorageClassName
 	return (a == nil || b == nil || *a == *b) && slices.Equal(claim.Spec.AccessModes, template.Spec.AccessModes)
@@ -109,4 +119,5 @@ func full(claim *corev1.PersistentVolumeClaim) bool {
 	return storage(claim.Status.Capacity).Cmp(*storage(claim.Spec.Resources.Requests)) >= 0
 }
 
+// storage returns the storage in a list, or zero if the list has none.
 func storage(of corev1.ResourceList) *resource.Quantity { return of.Storage() }

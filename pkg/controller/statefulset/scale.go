@@ -21,7 +21,7 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// walk is the way through the slots, in ascending order.
+// walk is the way through the slots, in ascending order. It becomes one stage of the plan.
 type walk struct {
 	stage engine.Stage
 	// budget is how many more Pods may be unavailable. The way ends when it is used up.
@@ -33,7 +33,8 @@ type walk struct {
 
 func (w *walk) err() error { return errors.Join(w.failures...) }
 
-// walk decides about the Pods in range.
+// walk decides about the Pods in range. Slots are filled in ascending order. With OrderedReady, the walk ends at the first Pod that
+// is not available. With Parallel, it ends when the budget is used up.
 func (p *planner) walk() *walk {
 	w := &walk{stage: engine.Stage{Aim: engine.Scale}, budget: math.MaxInt}
 	for i := range p.slots {
@@ -41,6 +42,7 @@ func (p *planner) walk() *walk {
 	}
 	if err := p.limitScale(w); err != nil {
 		w.failures = append(w.failures, err)
+		// An invalid limit must not mean that there is no limit.
 		w.blocked = true
 		return w
 	}
@@ -48,6 +50,7 @@ func (p *planner) walk() *walk {
 		if p.fill(w, i) {
 			continue
 		}
+		// With a limited budget, a Pod that is not available uses up a part of it, whatever the reason is.
 		w.budget--
 		w.blocked = p.ordered
 		if w.blocked || w.budget <= 0 {
@@ -57,7 +60,8 @@ func (p *planner) walk() *walk {
 	return w
 }
 
-// limitScale sets the budget from the scale strategy.
+// limitScale sets the budget from the scale strategy. With OrderedReady there is no such limit: the order already waits for each Pod.
+// The limit is at least 1, so that a small percentage does not stop everything.
 func (p *planner) limitScale(w *walk) error {
 	strategy := p.set.Spec.ScaleStrategy
 	if p.ordered || strategy == nil || strategy.MaxUnavailable == nil {
@@ -71,22 +75,28 @@ func (p *planner) limitScale(w *walk) error {
 	return nil
 }
 
-// fill moves a slot one step towards an available Pod. It returns whether the Pod is available.
+// fill moves a slot one step towards an available Pod. It returns whether the Pod is available. A slot that is filled in this pass is
+// not available yet.
 func (p *planner) fill(w *walk, i int) (available bool) {
 	slot := &p.slots[i]
 	pod := slot.pod
 	switch {
+	// Its Pod becomes ours in this pass, and the next pass sees its state.
 	case slot.adopting:
+	// The slot is empty, so the name is free.
 	case pod == nil:
 		p.create(w, i)
+	// The name is free only when the Pod is gone.
 	case pod.DeletionTimestamp != nil:
 	case !podstate.Active(pod):
 		p.replaceFinished(w, slot)
 	default:
+		// The deletion has begun and is not taken back: its hook may already have moved the data.
 		if engine.PreparingDelete(pod) {
 			p.ReplacePod(&w.stage, pod)
 			return false
 		}
+		// The labels and claims of a Pod do not depend on whether it is available.
 		if pod.Status.Phase == corev1.PodPending {
 			p.createMissingClaims(w, slot)
 		}
@@ -98,7 +108,8 @@ func (p *planner) fill(w *walk, i int) (available bool) {
 	return false
 }
 
-// replaceFinished deletes a Pod that ended. Pods that fail again and again wait longer each time.
+// replaceFinished deletes a Pod that ended. Pods that fail again and again wait longer each time. Pods that succeeded are replaced at
+// once. Without the delay, a Pod that fails at its start would be created and deleted as fast as the servers can take it.
 func (p *planner) replaceFinished(w *walk, slot *slot) {
 	if slot.pod.Status.Phase == corev1.PodFailed {
 		if wait := p.waits(slot.ordinal); wait > 0 {
@@ -108,12 +119,14 @@ func (p *planner) replaceFinished(w *walk, slot *slot) {
 	}
 	deletions := len(w.stage.Delete)
 	p.ReplacePod(&w.stage, slot.pod)
+	// A hook can hold the Pod instead of deleting it. Only a real deletion counts as a failure.
 	if len(w.stage.Delete) > deletions && slot.pod.Status.Phase == corev1.PodFailed {
 		p.failed = append(p.failed, slot.ordinal)
 	}
 }
 
-// create adds the Pod of an empty slot, unless its claims are not ready for it.
+// create adds the Pod of an empty slot, unless its claims are not ready for it. The scheduler does not place a Pod whose claim is
+// being deleted.
 func (p *planner) create(w *walk, i int) {
 	slot := &p.slots[i]
 	ready, deleted := p.claimsReady(slot.ordinal)
@@ -123,6 +136,7 @@ func (p *planner) create(w *walk, i int) {
 	if !ready {
 		return
 	}
+	// A revision that cannot be decoded fails this slot only. The walk goes on.
 	blueprint, err := p.blueprint(p.revisionFor(i))
 	if err != nil {
 		w.failures = append(w.failures, err)
@@ -131,7 +145,9 @@ func (p *planner) create(w *walk, i int) {
 	w.stage.Create = append(w.stage.Create, engine.Creation{Blueprint: blueprint, ID: strconv.Itoa(slot.ordinal)})
 }
 
-// revisionFor returns the revision of a new Pod in an empty slot.
+// revisionFor returns the revision of a new Pod in an empty slot. The partition counts slots, not ordinals, so reserved ordinals do
+// not change how many Pods stay at the current revision. With an unordered update, any slot can hold an updated Pod, so the Pods at
+// the current revision are counted instead.
 func (p *planner) revisionFor(i int) *appsv1.ControllerRevision {
 	if onDelete(p.set) {
 		return p.Update
@@ -152,7 +168,8 @@ func (p *planner) revisionFor(i int) *appsv1.ControllerRevision {
 	return p.Update
 }
 
-// blueprint returns what new Pods of a revision have in common.
+// blueprint returns what new Pods of a revision have in common. The engine adds the identity of each Pod with Complete. A Pod starts
+// in state PreparingNormal only if a preNormal hook holds it.
 func (p *planner) blueprint(revision *appsv1.ControllerRevision) (*podcontrol.Blueprint, error) {
 	blueprint, err := p.Blueprint(revision)
 	if err != nil {
@@ -173,7 +190,8 @@ func (p *planner) blueprint(revision *appsv1.ControllerRevision) (*podcontrol.Bl
 	return blueprint, nil
 }
 
-// setIdentity writes the labels that name the Pod and its ordinal.
+// setIdentity writes the labels that name the Pod and its ordinal. These are labels of Kubernetes, so Services and users can select
+// one Pod.
 func (p *planner) setIdentity(pod *corev1.Pod, id string) {
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.StatefulSetPodNameLabel, pod.Name)
 	if p.indexLabel {
@@ -181,7 +199,8 @@ func (p *planner) setIdentity(pod *corev1.Pod, id string) {
 	}
 }
 
-// identify returns the change that gives a Pod the labels of its identity, or nil.
+// identify returns the change that gives a Pod the labels of its identity, or nil. Adopted Pods, and Pods from before the feature
+// gate was on, can lack them.
 func (p *planner) identify(pod *corev1.Pod) *engine.Change {
 	id := strconv.Itoa(p.ordinal(pod))
 	if pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name && (!p.indexLabel || pod.Labels[appsv1.PodIndexLabel] == id) {
@@ -192,11 +211,12 @@ func (p *planner) identify(pod *corev1.Pod) *engine.Change {
 	return &engine.Change{Before: pod, After: after, Tell: true}
 }
 
-// condemn deletes the Pods out of range, the highest ordinal first. An order deletes one after the other, and waits for Pods that
-// are not available, except for the unavailable Pod with the lowest ordinal. Pods that this pass adopts may have a higher
-// ordinal.
+// condemn deletes the Pods out of range, the highest ordinal first. An order deletes one after the other, and waits for Pods that are
+// not available, except for the unavailable Pod with the lowest ordinal. Pods that this pass adopts may have a higher ordinal. A Pod
+// whose claims are not handed over yet waits for the stage of claims, which comes first.
 func (p *planner) condemn() engine.Stage {
 	stage := engine.Stage{Aim: engine.Scale}
+	// The next pass knows where the adopted Pods belong in the order.
 	if p.ordered && len(p.Orphans) > 0 {
 		return stage
 	}
@@ -204,6 +224,7 @@ func (p *planner) condemn() engine.Stage {
 		if pod.DeletionTimestamp == nil && p.handedOver(pod) && !p.waitsForOthers(i) {
 			p.ReplacePod(&stage, pod)
 		}
+		// Only the Pod with the highest ordinal may go now.
 		if p.ordered {
 			break
 		}
@@ -212,13 +233,15 @@ func (p *planner) condemn() engine.Stage {
 }
 
 // waitsForOthers reports whether the order holds up the deletion of a condemned Pod. Nothing waits for a Pod that never becomes
-// available, because it ended or waits for the hook of its deletion, and a Pod whose deletion has begun waits for no other.
+// available, because it ended or waits for the hook of its deletion, and a Pod whose deletion has begun waits for no other. Only Pods
+// with a lower ordinal count, because condemned is sorted by descending ordinal.
 func (p *planner) waitsForOthers(i int) bool {
 	pod := p.condemned[i]
 	if !p.ordered || engine.PreparingDelete(pod) || p.Available(pod) {
 		return false
 	}
 	return slices.ContainsFunc(p.condemned[i+1:], func(other *corev1.Pod) bool {
+		// A Pod that ended or is held by its hook never becomes available, so waiting for it would never end.
 		returns := !podstate.Finished(other) && !engine.PreparingDelete(other)
 		return other.DeletionTimestamp != nil || returns && !p.Available(other)
 	})

@@ -16,7 +16,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// status computes the status from what the pass observed and from the outcome of its plan.
+// status computes the status from what the pass observed and from the outcome of its plan. It reads the stored status only for
+// conditions.
 func (p *planner) status(outcome *engine.Outcome) v1beta1.StatefulSetStatus {
 	status := v1beta1.StatefulSetStatus{
 		ObservedGeneration: p.set.Generation, LabelSelector: p.Selector.String(), UpdateRevision: p.Update.Name,
@@ -27,20 +28,26 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.StatefulSetStatus {
 			p.count(&status, pod)
 		}
 	}
+	// Pods out of range count as long as they exist, as in Kubernetes.
 	for _, pod := range p.condemned {
 		p.count(&status, pod)
 	}
+	// The current revision changes in the status only. The next pass reads it from there, as the StatefulSet controller of Kubernetes
+	// does.
 	if p.rolledOut(&status) {
 		status.CurrentRevision, status.CurrentReplicas = status.UpdateRevision, status.UpdatedReplicas
 	}
+	// Times in a status have whole seconds, so a computed time equals the one that was stored.
 	now := metav1.NewTime(p.Now).Rfc3339Copy()
 	status.Conditions = slices.Clone(p.set.Status.Conditions)
+	// A pass that stopped before scaling knows nothing about it, so it leaves the condition as it is.
 	if outcome.ScaleDecided || outcome.Scale != nil {
 		status.Conditions = failureCondition(status.Conditions, v1beta1.StatefulSetConditionFailedCreatePod, outcome.Scale, now)
 	}
 	if outcome.UpdatesDecided || outcome.Update != nil {
 		status.Conditions = failureCondition(status.Conditions, v1beta1.StatefulSetConditionFailedUpdatePod, outcome.Update, now)
 	}
+	// The conditions Reconciling and Stalled are derived from the new status, so they come last.
 	judged := *p.set
 	judged.Status = status
 	status.Conditions = conditions.Set(status.Conditions, kinds.ProgressOf(&judged), now)
@@ -75,6 +82,7 @@ func (p *planner) count(status *v1beta1.StatefulSetStatus, pod *corev1.Pod) {
 	}
 }
 
+// one returns 1 for true and 0 for false.
 func one(condition bool) int32 {
 	if condition {
 		return 1
@@ -82,19 +90,22 @@ func one(condition bool) int32 {
 	return 0
 }
 
-// rolledOut reports whether all wanted Pods exist, are updated and are ready.
+// rolledOut reports whether all wanted Pods exist, are updated and are ready. Under OnDelete the answer is false: the current
+// revision then stays what it was when the strategy changed.
 func (p *planner) rolledOut(status *v1beta1.StatefulSetStatus) bool {
 	return !onDelete(p.set) && int(status.Replicas) == p.Replicas && status.UpdatedReplicas == status.Replicas &&
 		status.ReadyReplicas == status.Replicas
 }
 
-// claimStatus counts the claims of the Pods in range that fit their templates.
+// claimStatus counts the claims of the Pods in range that fit their templates. Ready means that the volume has its size, not only the
+// request.
 func (p *planner) claimStatus() (all []v1beta1.VolumeClaimStatus) {
 	for i := range p.set.Spec.VolumeClaimTemplates {
 		template := &p.set.Spec.VolumeClaimTemplates[i]
 		status := v1beta1.VolumeClaimStatus{VolumeClaimName: template.Name}
 		for j := range p.slots {
 			claim := p.Claim(claimName(p.set, template, p.slots[j].ordinal))
+			// A claim that is being deleted is replaced by one at the new size.
 			if claim == nil || claim.DeletionTimestamp != nil || !compatible(claim, template) {
 				continue
 			}
@@ -129,6 +140,7 @@ func failureCondition(conditions []appsv1.StatefulSetCondition, conditionType ap
 	return conditions
 }
 
+// sameStatus compares semantically, so a nil list equals an empty one.
 func sameStatus(a, b *v1beta1.StatefulSetStatus) bool { return apiequality.Semantic.DeepEqual(a, b) }
 
 // urgent reports whether a status must not wait: it says more than other counts, or the counts are those of the end.
@@ -136,6 +148,8 @@ func urgent(set *v1beta1.StatefulSet, status *v1beta1.StatefulSetStatus) bool {
 	return !onlyCountsDiffer(&set.Status, status) || settledCounts(set, status)
 }
 
+// onlyCountsDiffer reports whether two statuses are equal except for the numbers of Pods and the conditions that are derived from
+// them.
 func onlyCountsDiffer(before, after *v1beta1.StatefulSetStatus) bool {
 	counted := *after
 	counted.Replicas, counted.ReadyReplicas, counted.AvailableReplicas = before.Replicas, before.ReadyReplicas, before.AvailableReplicas
@@ -147,7 +161,8 @@ func onlyCountsDiffer(before, after *v1beta1.StatefulSetStatus) bool {
 	return sameStatus(&known, &counted)
 }
 
-// settledCounts reports whether all wanted Pods exist and are available.
+// settledCounts reports whether all wanted Pods exist and are available. This status must not wait, because users and tools wait for
+// it.
 func settledCounts(set *v1beta1.StatefulSet, status *v1beta1.StatefulSetStatus) bool {
 	wanted := int32(replicasOf(set))
 	return status.Replicas == wanted && status.AvailableReplicas == wanted

@@ -22,11 +22,14 @@ import (
 	"kruise.io/kruise/pkg/workload/ordinals"
 )
 
-// defaultHistoryLimit is the number of revisions to keep if the spec does not set revisionHistoryLimit.
+// defaultHistoryLimit is the number of revisions to keep if the spec does not set revisionHistoryLimit. It is the default of the
+// workloads of Kubernetes.
 const defaultHistoryLimit = 10
 
 // settings are the values of the program's feature gates, for all StatefulSets.
 type settings struct {
+	// startOrdinal respects spec.ordinals.start. indexLabel writes the label with the ordinal. retention carries out the retention
+	// policy of claims. resize enlarges claims.
 	startOrdinal, indexLabel, retention, resize bool
 	preparingUpdateAsUpdate                     bool
 	inPlace                                     inplace.Options
@@ -34,6 +37,7 @@ type settings struct {
 	classes func(name string) (*storagev1.StorageClass, error)
 }
 
+// settingsFrom reads the gates once. Gates do not change while the program runs.
 func settingsFrom(deps controller.Deps) settings {
 	s := settings{
 		startOrdinal:            deps.Features.Enabled(features.StatefulSetStartOrdinal),
@@ -47,12 +51,14 @@ func settingsFrom(deps controller.Deps) settings {
 		},
 	}
 	if s.resize {
+		// The informer is asked for only with the gate on, so StorageClasses are not cached otherwise.
 		s.classes = deps.KubeInformers.Storage().V1().StorageClasses().Lister().Get
 	}
 	return s
 }
 
-// target returns the StatefulSet in the form that the engine needs.
+// target returns the StatefulSet in the form that the engine needs. wanted are the ordinals in range, or nil if they are not known.
+// It fails only if the template cannot be encoded.
 func (r *Reconciler) target(set *v1beta1.StatefulSet, selector labels.Selector, wanted []int) (*engine.Target, error) {
 	data, err := history.Data(&set.Spec.Template)
 	if err != nil {
@@ -64,10 +70,12 @@ func (r *Reconciler) target(set *v1beta1.StatefulSet, selector labels.Selector, 
 		// The count is part of the name of the first revision too, as in StatefulSets of Kubernetes.
 		collisions = ptr.To[int32](0)
 	}
+	// Exact: the labels of Pods hold the complete name of the revision, as in Kubernetes, so Pods can move between both kinds.
 	return &engine.Target{
 		Object: set, Kind: kind, Selector: selector, Replicas: replicasOf(set), MinReadySeconds: ptr.Deref(rolling.MinReadySeconds, 0),
 		Lifecycle: set.Spec.Lifecycle, Policy: rolling.PodUpdatePolicy, GraceSeconds: graceSeconds(rolling), InPlace: r.settings.inPlace,
 		Stamp: stamp, ReplaceAtOnce: true, StateOptional: true, ReuseClaims: true, Describe: describer(set.Name), TellDeletionTwice: true,
+		// A Pod whose name is not one of the set's is never adopted: it could not fill a slot.
 		Adopts: func(pod *corev1.Pod) bool {
 			_, ours := ordinals.Of(set.Name, pod)
 			return ours
@@ -75,6 +83,7 @@ func (r *Reconciler) target(set *v1beta1.StatefulSet, selector labels.Selector, 
 		Fresh: func(ctx context.Context) (metav1.Object, error) {
 			return r.sets.StatefulSets(set.Namespace).Get(ctx, set.Name, metav1.GetOptions{})
 		},
+		// The ordinal is the ID of an instance. The API server thus refuses a second Pod of the same instance.
 		InstanceOf: func(object metav1.Object) string {
 			ordinal, _ := ordinals.Of(set.Name, object)
 			return strconv.Itoa(ordinal)
@@ -97,6 +106,7 @@ func stamp(pod *corev1.Pod, revision string) {
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.ControllerRevisionHashKey, revision)
 }
 
+// replicasOf returns the wanted number of Pods. The default of the API is 1.
 func replicasOf(set *v1beta1.StatefulSet) int { return int(ptr.Deref(set.Spec.Replicas, 1)) }
 
 // rollingOf returns the settings of a rolling update. It never returns nil.
@@ -107,6 +117,7 @@ func rollingOf(set *v1beta1.StatefulSet) *v1beta1.RollingUpdateStatefulSetStrate
 	return &v1beta1.RollingUpdateStatefulSetStrategy{PodUpdatePolicy: pub.ReCreatePodUpdatePolicy}
 }
 
+// graceSeconds returns how many seconds a Pod is out of service before an in-place update changes it.
 func graceSeconds(rolling *v1beta1.RollingUpdateStatefulSetStrategy) int32 {
 	if rolling.InPlaceUpdateStrategy == nil {
 		return 0
@@ -119,12 +130,14 @@ func onDelete(set *v1beta1.StatefulSet) bool {
 	return set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType
 }
 
-// ordered reports whether the Pods are created and deleted one after the other.
+// ordered reports whether the Pods are created and deleted one after the other. Every policy other than Parallel means OrderedReady,
+// which is the default.
 func ordered(set *v1beta1.StatefulSet) bool {
 	return set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement
 }
 
-// failed reports whether the last pass could not create, or update, all Pods.
+// failed reports whether the last pass could not create, or update, all Pods. After such a pass, the engine sends a dry run first, so
+// a server that still refuses leaves nothing half done.
 func failed(set *v1beta1.StatefulSet, what appsv1.StatefulSetConditionType) bool {
 	return slices.ContainsFunc(set.Status.Conditions, func(c appsv1.StatefulSetCondition) bool {
 		return c.Type == what && c.Status == corev1.ConditionTrue

@@ -21,25 +21,28 @@ func (p *planner) countsAsUpdated(pod *corev1.Pod) bool {
 	return p.Updated(pod) || p.preparingUpdateAsUpdate && preparesUpdate(pod)
 }
 
-// candidates returns the slots that the partition lets the update reach, in the order of the update.
+// candidates returns the slots that the partition lets the update reach, in the order of the update. The result has indexes of slots,
+// also of empty ones. It is nil under OnDelete.
 func (p *planner) candidates() ([]int, error) {
 	if onDelete(p.set) {
 		return nil, nil
 	}
 	partition := int(ptr.Deref(p.rolling.Partition, 0))
+	// The first slots of this order are updated, as many as the partition leaves.
 	if p.rolling.UnorderedUpdate != nil {
 		order, err := p.byPriority()
 		return order[:max(0, min(len(order), len(p.slots)-partition))], err
 	}
 	var order []int
+	// The highest ordinal comes first, as in Kubernetes. The partition counts slots, not ordinals.
 	for i := len(p.slots) - 1; i >= partition; i-- {
 		order = append(order, i)
 	}
 	return order, nil
 }
 
-// byPriority returns the slots in the order of an update without order: those that are updated or about to be first, then the
-// others by their priority.
+// byPriority returns the slots in the order of an update without order: those that are updated or about to be first, then the others
+// by their priority. Updated and empty slots come first, so they use up the partition's number before others do.
 func (p *planner) byPriority() (order []int, err error) {
 	places, rest := map[*corev1.Pod]int{}, []*corev1.Pod{}
 	for i, slot := range slices.Backward(p.slots) {
@@ -48,6 +51,7 @@ func (p *planner) byPriority() (order []int, err error) {
 			order = append(order, i)
 			continue
 		}
+		// Pods are sorted, and places finds their slots again.
 		places[pod], rest = i, append(rest, pod)
 	}
 	sorted, err := ordering.ByStrategy(rest, rest, p.rolling.UnorderedUpdate.PriorityStrategy, nil)
@@ -57,7 +61,8 @@ func (p *planner) byPriority() (order []int, err error) {
 	return order, err
 }
 
-// maxUnavailable returns how many Pods an update may make unavailable.
+// maxUnavailable returns how many Pods an update may make unavailable. The default is 1. A percentage that rounds to 0 becomes 1,
+// because otherwise no Pod could ever be updated.
 func (p *planner) maxUnavailable() (int, error) {
 	value := p.rolling.MaxUnavailable
 	if value == nil {
@@ -70,7 +75,8 @@ func (p *planner) maxUnavailable() (int, error) {
 	return max(1, limit), nil
 }
 
-// updater selects the Pods that an update may reach now.
+// updater selects the Pods that an update may reach now. It is made for one stage. All slots count against the limit, not only the
+// candidates.
 type updater struct {
 	*planner
 	stage engine.Stage
@@ -83,7 +89,8 @@ type updater struct {
 	full bool
 }
 
-// updateStage deletes Pods that the user picked, and brings candidates to the update revision, as far as maxUnavailable allows.
+// updateStage deletes Pods that the user picked, and brings candidates to the update revision, as far as maxUnavailable allows. It
+// returns at the first error, so an update does not skip a Pod.
 func (p *planner) updateStage(candidates []int) (engine.Stage, error) {
 	u := &updater{planner: p, stage: engine.Stage{Aim: engine.Update}, unavailable: map[int]bool{}, picked: map[int]bool{}}
 	var err error
@@ -92,6 +99,7 @@ func (p *planner) updateStage(candidates []int) (engine.Stage, error) {
 	}
 	for i := range p.slots {
 		pod := p.slots[i].pod
+		// A slot whose claim is still growing counts as unavailable, even if its Pod serves.
 		if pod == nil || pod.DeletionTimestamp != nil || !p.Available(pod) || p.growing(p.slots[i].ordinal) {
 			u.unavailable[i] = true
 		}
@@ -105,14 +113,17 @@ func (p *planner) updateStage(candidates []int) (engine.Stage, error) {
 	return u.stage, nil
 }
 
-// deletePicked deletes the Pods that the user picked, the highest ordinal first. The order of the update does not matter for them.
+// deletePicked deletes the Pods that the user picked, the highest ordinal first. The order of the update does not matter for them. A
+// Pod that is already unavailable is deleted even if the limit is used up.
 func (u *updater) deletePicked() {
 	for i := len(u.slots) - 1; i >= 0; i-- {
 		pod := u.slots[i].pod
 		if pod == nil || pod.DeletionTimestamp != nil || !lifecycle.SpecifiedDelete(pod) {
 			continue
 		}
+		// A picked Pod is replaced by its deletion, so the update leaves it alone in this pass.
 		u.picked[i] = true
+		// A Pod that has to wait stays picked, so the update does not touch it either.
 		if u.unavailable[i] || len(u.unavailable) < u.limit {
 			u.unavailable[i] = true
 			u.ReplacePod(&u.stage, pod)
@@ -120,27 +131,32 @@ func (u *updater) deletePicked() {
 	}
 }
 
-// busy reports whether a Pod is not to be updated now, because it is about to be deleted or waits for its grace period.
+// busy reports whether a Pod is not to be updated now, because it is about to be deleted or waits for its grace period. Settling
+// writes the change that waits, unless the server refused it.
 func (u *updater) busy(pod *corev1.Pod) bool {
 	waits := inplace.Delayed(pod) && lifecycle.Of(pod) != pub.LifecycleStateUpdated && !u.Overdue(pod)
 	return pod.DeletionTimestamp != nil || engine.PreparingDelete(pod) || waits
 }
 
-// update moves a slot one step towards the update revision, if it is its turn.
+// update moves a slot one step towards the update revision, if it is its turn. Each slot that it changes counts as unavailable for
+// the slots after it.
 func (u *updater) update(i int) error {
 	slot := &u.slots[i]
 	pod := slot.pod
 	if pod == nil || u.Updated(pod) && !u.outgrown(slot.ordinal) {
 		return nil
 	}
+	// A Pod that is already unavailable costs nothing, so it does not fill the limit.
 	u.full = u.full || len(u.unavailable) >= u.limit && !u.unavailable[i]
 	if u.full && !preparesUpdate(pod) || u.picked[i] || u.busy(pod) {
 		return nil
 	}
 	u.unavailable[i] = true
+	// Claims come before the Pod. A later pass updates the Pod when its claims have their size.
 	if grown, err := u.grow(slot); err != nil || !grown {
 		return err
 	}
+	// Only the claims had to grow.
 	if u.Updated(pod) {
 		return nil
 	}

@@ -15,7 +15,8 @@ var verbs = map[engine.Act]struct{ verb, reason string }{
 	engine.Expand: {"resize", "Resize"},
 }
 
-// describer returns the function that describes the writes of a set, in the words of the StatefulSets of Kubernetes.
+// describer returns the function that describes the writes of a set, in the words of the StatefulSets of Kubernetes. An empty reason
+// means that there is no event. Acts without an entry in verbs have the words of the engine.
 func describer(set string) func(*engine.Result) (reason, message string) {
 	return func(result *engine.Result) (reason, message string) {
 		words, known := verbs[result.Act]
