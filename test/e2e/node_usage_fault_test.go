@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -163,6 +165,9 @@ func (e *env) containersOn(node *corev1.Node) map[string][]*runtimeapi.Container
 	found := map[string][]*runtimeapi.ContainerStatus{}
 	for _, container := range containers {
 		response, err := runtime.ContainerStatus(ctx, container.Id, false)
+		if grpcstatus.Code(err) == codes.NotFound {
+			continue // The kubelet has removed it since the list, with its Pod.
+		}
 		require.NoError(e.t, err)
 		uid := container.Labels["io.kubernetes.pod.uid"]
 		found[uid] = append(found[uid], response.Status)
