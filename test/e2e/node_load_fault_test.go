@@ -231,7 +231,7 @@ func (e *env) allReady(app string, pods int) {
 }
 
 // TestSidecarsOfManyJobsEndSoon runs 200 Jobs with two sidecars each, 30 at once. NODE_LOAD_PODS and NODE_LOAD_BATCH set other numbers.
-// The sidecars end within seconds of the main container, and then nothing is left of what ended them.
+// The sidecars end within seconds of the main container, in less time than the Pods need to start. Then nothing is left of what ended them.
 func TestSidecarsOfManyJobsEndSoon(t *testing.T) {
 	e := newEnv(t)
 	jobs, batch := sizeOf(t, "NODE_LOAD_PODS", 200), sizeOf(t, "NODE_LOAD_BATCH", 30)
@@ -245,23 +245,23 @@ func TestSidecarsOfManyJobsEndSoon(t *testing.T) {
 	}()
 	var group sync.WaitGroup
 	var lock sync.Mutex
-	var after []time.Duration
+	var starts, after []time.Duration
 	for name := range names {
 		e.apply(jobOf(name, "backoffLimit: 0", podOfJob("Never", endsItself, sidecarOf("one", 8081, staysUp), sidecarOf("two", 8082, staysUp))))
 		group.Go(func() {
 			defer func() { <-places }()
-			times := e.sidecarsEnd(name)
+			start, ends := e.sidecarsEnd(name)
 			lock.Lock()
 			defer lock.Unlock()
-			after = append(after, times...)
+			starts, after = append(starts, start), append(after, ends...)
 		})
 	}
 	group.Wait()
 	require.Len(t, after, 2*jobs)
 	slices.Sort(after)
-	t.Logf("sidecars of %d Jobs ended after their main containers: %v in the middle, 99 %% within %v, all within %v",
-		jobs, after[len(after)/2], after[len(after)*99/100], after[len(after)-1])
-	assert.Less(t, after[len(after)-1], 30*time.Second)
+	t.Logf("sidecars of %d Jobs ended after their main containers: %v in the middle, 99 %% within %v, all within %v; Pods started in %v",
+		jobs, after[len(after)/2], after[len(after)*99/100], after[len(after)-1], median(starts))
+	assert.LessOrEqual(t, median(after), median(starts), "on the same busy nodes, containers end no later than they start")
 	e.eventually("no request is left", func(c *require.Assertions, _ context.Context) { c.Empty(e.requests()) })
 	maps, err := e.core.CoreV1().ConfigMaps(e.namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
@@ -274,20 +274,22 @@ func TestSidecarsOfManyJobsEndSoon(t *testing.T) {
 	}
 }
 
-// sidecarsEnd waits until a Job is complete, and returns how long its sidecars outlived its main container.
-func (e *env) sidecarsEnd(name string) (after []time.Duration) {
+// sidecarsEnd waits until a Job is complete. It returns the time from the creation of its Pod to the start of the last container, and how
+// long its sidecars outlived its main container.
+func (e *env) sidecarsEnd(name string) (start time.Duration, after []time.Duration) {
 	e.t.Helper()
 	e.jobEnds(name, batchv1.JobComplete)
 	pods := e.pods(name)
 	if !assert.Len(e.t, pods, 1) {
-		return nil
+		return 0, nil
 	}
 	assert.Equal(e.t, corev1.PodSucceeded, pods[0].Status.Phase)
 	main := endOf(e.t, &pods[0], "main").FinishedAt
 	for _, sidecar := range []string{"one", "two"} {
 		end := endOf(e.t, &pods[0], sidecar)
 		assert.Zero(e.t, end.ExitCode)
+		start = max(start, end.StartedAt.Sub(pods[0].CreationTimestamp.Time))
 		after = append(after, end.FinishedAt.Sub(main.Time))
 	}
-	return after
+	return start, after
 }
