@@ -23,6 +23,8 @@ type StatusWriter[T Object, S any] struct {
 	Guard engine.Guard
 	// Pace limits the reports of large workloads, because each report is an event that triggers another pass.
 	Pace *engine.Pace
+	// Rewordings limits new messages of lasting failures, for kinds whose conditions have no time of their last update.
+	Rewordings Rewordings
 }
 
 // Report writes the status of a workload with a number of Pods if it differs, or returns the delay until it may be written. An urgent

@@ -67,8 +67,8 @@ func (e *events) nodeImage(before, after metav1.Object) []types.NamespacedName {
 	return woken.UnsortedList()
 }
 
-// owners adds the owners of the tags that differ between two states of a NodeImage. was is nil for a new one, and is is nil for a
-// deleted one.
+// owners adds the owners of the tags that differ between two states of a NodeImage. A new one has no earlier state, and a deleted one
+// no later state.
 func (e *events) owners(was, is *v1beta1.NodeImage, woken sets.Set[types.NamespacedName]) {
 	names := sets.New[string]()
 	for _, image := range []*v1beta1.NodeImage{was, is} {

@@ -71,6 +71,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.StatefulS
 	c.Forget(func(set *v1beta1.StatefulSet) {
 		r.engine.Forget(set.UID)
 		r.statuses.Pace.Forget(set.UID)
+		r.statuses.Rewordings.Forget(set.UID)
 		r.failures.forget(set.UID)
 	})
 	return r, c

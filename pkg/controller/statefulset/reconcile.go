@@ -34,9 +34,10 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.StatefulSet) (reconc
 		return reconcile.Result{}, err
 	}
 	p := newPlanner(view, set, r.settings, ordinals, r.failures.waits(set.UID))
+	reword := func(since time.Time) bool { return r.statuses.Rewordings.Due(set.UID, since, view.Now) }
 	if set.DeletionTimestamp != nil {
 		// The garbage collector deletes the Pods. Only the status is updated.
-		status := p.status(&engine.Outcome{CollisionCount: set.Status.CollisionCount})
+		status := p.status(&engine.Outcome{CollisionCount: set.Status.CollisionCount}, reword)
 		return reconcile.Result{}, r.statuses.Write(ctx, set, &status)
 	}
 	plan := &engine.Plan{Awaited: p.preparingUpdate(), Err: engine.Failures{Scale: invalid}}
@@ -46,7 +47,7 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.StatefulSet) (reconc
 	outcome := r.engine.Execute(ctx, view, plan)
 	// A deletion that was refused, or whose stage did not run, counts too. The next attempt then only waits longer.
 	r.failures.deleted(set.UID, p.failed)
-	status := p.status(&outcome)
+	status := p.status(&outcome, reword)
 	recheck, reported := r.statuses.Report(ctx, set, &status, int(status.Replicas), urgent(set, &status))
 	// The pause until the next pass begins after the writes of this one.
 	r.statuses.Pace.Passed(set.UID, int(set.Status.Replicas))

@@ -2,6 +2,7 @@ package statefulset
 
 import (
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +19,7 @@ import (
 
 // status computes the status from what the pass observed and from the outcome of its plan. It reads the stored status only for
 // conditions.
-func (p *planner) status(outcome *engine.Outcome) v1beta1.StatefulSetStatus {
+func (p *planner) status(outcome *engine.Outcome, reword func(since time.Time) bool) v1beta1.StatefulSetStatus {
 	status := v1beta1.StatefulSetStatus{
 		ObservedGeneration: p.set.Generation, LabelSelector: p.Selector.String(), UpdateRevision: p.Update.Name,
 		CurrentRevision: p.Current.Name, CollisionCount: outcome.CollisionCount, VolumeClaims: p.claimStatus(),
@@ -42,10 +43,10 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.StatefulSetStatus {
 	status.Conditions = slices.Clone(p.set.Status.Conditions)
 	// A pass that stopped before scaling knows nothing about it, so it leaves the condition as it is.
 	if outcome.ScaleDecided || outcome.Scale != nil {
-		status.Conditions = failureCondition(status.Conditions, v1beta1.StatefulSetConditionFailedCreatePod, outcome.Scale, now)
+		status.Conditions = failureCondition(status.Conditions, v1beta1.StatefulSetConditionFailedCreatePod, outcome.Scale, now, reword)
 	}
 	if outcome.UpdatesDecided || outcome.Update != nil {
-		status.Conditions = failureCondition(status.Conditions, v1beta1.StatefulSetConditionFailedUpdatePod, outcome.Update, now)
+		status.Conditions = failureCondition(status.Conditions, v1beta1.StatefulSetConditionFailedUpdatePod, outcome.Update, now, reword)
 	}
 	// The conditions Reconciling and Stalled are derived from the new status, so they come last.
 	judged := *p.set
@@ -117,9 +118,11 @@ func (p *planner) claimStatus() (all []v1beta1.VolumeClaimStatus) {
 	return all
 }
 
-// failureCondition sets or clears a condition that reports an error. An unchanged condition keeps its time.
+// failureCondition sets or clears a condition that reports an error. An unchanged condition keeps its time. reword reports whether the
+// new message of a condition with this time may be written. The message of a lasting failure differs at each attempt. If each were
+// written, its retries would never back off.
 func failureCondition(conditions []appsv1.StatefulSetCondition, conditionType appsv1.StatefulSetConditionType, err error,
-	now metav1.Time) []appsv1.StatefulSetCondition {
+	now metav1.Time, reword func(since time.Time) bool) []appsv1.StatefulSetCondition {
 	index := slices.IndexFunc(conditions, func(c appsv1.StatefulSetCondition) bool { return c.Type == conditionType })
 	if err == nil {
 		if index < 0 {
@@ -133,9 +136,8 @@ func failureCondition(conditions []appsv1.StatefulSetCondition, conditionType ap
 	if index < 0 {
 		return append(conditions, condition)
 	}
-	// The message of a lasting failure differs at each attempt. If each were written, its retries would never back off.
-	if age := now.Sub(conditions[index].LastTransitionTime.Time); age < 0 || age >= controller.RewordAfter {
-		conditions[index].Message = condition.Message
+	if before := &conditions[index]; before.Message != condition.Message && reword(before.LastTransitionTime.Time) {
+		before.Message = condition.Message
 	}
 	return conditions
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -88,7 +89,10 @@ func build(deps controller.Deps) *controller.Of[*v1beta1.UnitedDeployment] {
 		Of: func(united *v1beta1.UnitedDeployment) *v1beta1.UnitedDeploymentStatus { return &united.Status },
 	}
 	// Nothing else is kept in memory for a UnitedDeployment.
-	c.Forget(func(united *v1beta1.UnitedDeployment) { r.statuses.Pace.Forget(united.UID) })
+	c.Forget(func(united *v1beta1.UnitedDeployment) {
+		r.statuses.Pace.Forget(united.UID)
+		r.statuses.Rewordings.Forget(united.UID)
+	})
 	return c
 }
 
@@ -147,6 +151,7 @@ func (r *Reconciler) pass(ctx context.Context, united *v1beta1.UnitedDeployment)
 	p := &pass{
 		united: united, now: r.clock.Now(), total: totalOf(united), using: r.using(&united.Spec.Template),
 	}
+	p.reword = func(since time.Time) bool { return r.statuses.Rewordings.Due(united.UID, since, p.now) }
 	if p.using == nil {
 		return reconcile.Result{}, nil // Validation refuses a UnitedDeployment without a template.
 	}

@@ -84,6 +84,8 @@ type pass struct {
 	subsets []*subset
 	// wait is the delay until time alone changes a decision, or zero.
 	wait time.Duration
+	// reword reports whether the new message of a failure that lasts since this time may be written.
+	reword func(since time.Time) bool
 }
 
 // again makes the controller reconcile after the delay at the latest. A delay of zero or less changes nothing, so callers can pass the

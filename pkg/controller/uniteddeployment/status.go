@@ -3,7 +3,6 @@ package uniteddeployment
 import (
 	"errors"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -151,16 +150,16 @@ func (p *pass) conditions(status *v1beta1.UnitedDeploymentStatus, failed failure
 		if err != nil {
 			condition.Status, condition.Reason, condition.Message = corev1.ConditionFalse, reasonError, controller.FailureMessage(err)
 		}
-		status.Conditions = setCondition(status.Conditions, &condition, p.now)
+		status.Conditions = p.setCondition(status.Conditions, &condition)
 	}
 	provisioned := errors.Join(failed.allocation, failed.provision)
 	byError(v1beta1.SubsetProvisioned, provisioned)
 	byError(v1beta1.SubsetUpdated, failed.update)
 	failure := errors.Join(provisioned, failed.update)
 	if failure != nil {
-		status.Conditions = setCondition(status.Conditions, &v1beta1.UnitedDeploymentCondition{
+		status.Conditions = p.setCondition(status.Conditions, &v1beta1.UnitedDeploymentCondition{
 			Type: v1beta1.SubsetFailure, Status: corev1.ConditionTrue, Reason: reasonError, Message: controller.FailureMessage(failure),
-		}, p.now)
+		})
 	} else {
 		status.Conditions = slices.DeleteFunc(status.Conditions, func(c v1beta1.UnitedDeploymentCondition) bool {
 			return c.Type == v1beta1.SubsetFailure
@@ -174,7 +173,7 @@ func (p *pass) conditions(status *v1beta1.UnitedDeploymentStatus, failed failure
 	if status.CurrentRevision != p.update.Name {
 		updated.Status, updated.Reason, updated.Message = corev1.ConditionFalse, reasonUpdating, "updating to revision "+p.update.Name
 	}
-	status.Conditions = setCondition(status.Conditions, &updated, p.now)
+	status.Conditions = p.setCondition(status.Conditions, &updated)
 	status.Conditions = conditions.Set(status.Conditions, p.progress(status), metav1.NewTime(p.now).Rfc3339Copy())
 }
 
@@ -206,20 +205,20 @@ func (p *pass) progress(status *v1beta1.UnitedDeploymentStatus) *kinds.Progress 
 
 // setCondition returns the conditions with one of them set. Its time moves only with its status. The message of a lasting failure
 // differs at each attempt, and is written only once in a while: otherwise retries would never back off.
-func setCondition(
-	conditions []v1beta1.UnitedDeploymentCondition, condition *v1beta1.UnitedDeploymentCondition, now time.Time,
+func (p *pass) setCondition(
+	conditions []v1beta1.UnitedDeploymentCondition, condition *v1beta1.UnitedDeploymentCondition,
 ) []v1beta1.UnitedDeploymentCondition {
 	// The conditions are a copy of the stored ones, so they may be changed.
 	before := conditionIn(conditions, condition.Type)
 	if before == nil {
-		condition.LastTransitionTime = metav1.NewTime(now)
+		condition.LastTransitionTime = metav1.NewTime(p.now)
 		return append(conditions, *condition)
 	}
-	condition.LastTransitionTime = metav1.NewTime(now)
+	condition.LastTransitionTime = metav1.NewTime(p.now)
 	if before.Status == condition.Status {
 		condition.LastTransitionTime = before.LastTransitionTime
-		age := now.Sub(before.LastTransitionTime.Time)
-		if before.Reason == reasonError && condition.Reason == reasonError && age >= 0 && age < controller.RewordAfter {
+		lasts := before.Reason == reasonError && condition.Reason == reasonError
+		if lasts && before.Message != condition.Message && !p.reword(before.LastTransitionTime.Time) {
 			condition.Message = before.Message
 		}
 	}

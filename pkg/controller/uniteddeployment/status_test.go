@@ -10,6 +10,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
 )
 
 // Case uniteddeployment 24.
@@ -118,9 +119,11 @@ func TestMessagesOfConditions(t *testing.T) {
 			before := []v1beta1.UnitedDeploymentCondition{{
 				Type: "T", Status: corev1.ConditionFalse, Reason: test.reason, Message: "port 1", LastTransitionTime: ago(test.age),
 			}}
-			after := setCondition(before, &v1beta1.UnitedDeploymentCondition{
+			var rewordings controller.Rewordings
+			p := &pass{now: now, reword: func(since time.Time) bool { return rewordings.Due("u", since, now) }}
+			after := p.setCondition(before, &v1beta1.UnitedDeploymentCondition{
 				Type: "T", Status: corev1.ConditionFalse, Reason: test.reason, Message: test.message,
-			}, now)
+			})
 			assert.Equal(t, test.want, after[0].Message)
 			assert.Equal(t, ago(test.age), after[0].LastTransitionTime)
 		})
