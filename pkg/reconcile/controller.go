@@ -2,7 +2,9 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -142,15 +144,21 @@ func unavailable(err error) bool {
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err)
 }
 
-// logFailure keeps failures of normal operation out of the error log. A conflict and a namespace that is being deleted pass by
-// themselves.
+// logFailure keeps failures of normal operation out of the error log.
 func (c *Controller) logFailure(logger klog.Logger, err error) {
-	switch {
-	case apierrors.IsConflict(err):
-		logger.V(4).Info("Another client changed the object, retrying", "err", err)
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		logger.V(4).Info("Namespace is being deleted, retrying until the object is deleted", "err", err)
-	default:
-		logger.Error(err, "Reconcile failed, retrying")
+	if passes(err) {
+		logger.V(4).Info("Another client changed the object, or its namespace is being deleted, retrying", "err", err)
+		return
 	}
+	logger.Error(err, "Reconcile failed, retrying")
+}
+
+// passes reports whether a failure belongs to normal operation: a conflict passes with the next attempt, and a namespace that is being
+// deleted takes the object along. Of several joined errors, all must be of this kind.
+func passes(err error) bool {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !passes(err) })
+	}
+	return apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -243,11 +244,19 @@ func TestMetrics(t *testing.T) {
 	m.begin("x", clock)(Result{}, nil)
 	m.begin("x", clock)(Result{RequeueAfter: 1}, nil)
 	m.begin("x", clock)(Result{}, errors.New("e"))
-	for result, want := range map[string]float64{"success": 1, "requeue_after": 1, "error": 1} {
+	conflict := apierrors.NewConflict(schema.GroupResource{}, "x", errors.New("changed"))
+	terminating := apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("namespace x is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	m.begin("x", clock)(Result{}, fmt.Errorf("write: %w", errors.Join(terminating, fmt.Errorf("write: %w", conflict))))
+	m.begin("x", clock)(Result{}, errors.Join(conflict, errors.New("e")))
+	for result, want := range map[string]float64{"success": 1, "requeue_after": 1, "requeue": 1, "error": 2} {
 		got, err := testutil.GetCounterMetricValue(m.total.WithLabelValues("x", result))
 		require.NoError(t, err)
 		assert.InDelta(t, want, got, 0, result)
 	}
+	got, err := testutil.GetCounterMetricValue(m.errors.WithLabelValues("x"))
+	require.NoError(t, err)
+	assert.InDelta(t, 2, got, 0)
 	var none *Metrics
 	none.begin("x", clock)(Result{}, nil)
 	none.started("x", 1)

@@ -64,15 +64,18 @@ func (m *Metrics) begin(controller string, clock clock.PassiveClock) func(Result
 		m.active.WithLabelValues(controller).Dec()
 		m.seconds.WithLabelValues(controller).Observe(float64(clock.Since(start)) / float64(time.Second))
 		m.total.WithLabelValues(controller, resultLabel(result, err)).Inc()
-		if err != nil {
+		if err != nil && !passes(err) {
 			m.errors.WithLabelValues(controller).Inc()
 		}
 	}
 }
 
-// resultLabel returns the value of the label result, in the words of the dashboards.
+// resultLabel returns the value of the label result, in the words of the dashboards. A failure of normal operation is no error there:
+// an alert about errors would fire in a cluster where namespaces come and go.
 func resultLabel(result Result, err error) string {
 	switch {
+	case err != nil && passes(err):
+		return "requeue"
 	case err != nil:
 		return "error"
 	case result.RequeueAfter > 0:

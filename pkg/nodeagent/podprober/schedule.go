@@ -3,6 +3,7 @@ package podprober
 import (
 	"container/heap"
 	"context"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -48,6 +49,8 @@ type probe struct {
 	running bool
 	// again is true if due was set while the probe ran.
 	again bool
+	// apart is true once the probe has a phase of its own.
+	apart bool
 	// cancel ends the current run.
 	cancel context.CancelFunc
 }
@@ -78,6 +81,9 @@ type schedule struct {
 	// run runs a probe once, without the mutex, and returns when to run it before the end of its period, or zero.
 	run  func(ctx context.Context, p *probe) (sooner time.Time)
 	wake chan struct{}
+	// phase returns by how much the second run of a probe comes before the end of the first period. A new PodProbeMarker starts
+	// the probes of all its Pods together. Without it, they would stay together, and delay each other in every period.
+	phase func(period time.Duration) time.Duration
 
 	// mu is the mutex of the controller, which protects all fields below and the probes.
 	mu     *sync.Mutex
@@ -95,6 +101,7 @@ type schedule struct {
 func newSchedule(clock clock.WithTicker, mu *sync.Mutex, run func(context.Context, *probe) time.Time) *schedule {
 	return &schedule{
 		clock: clock, mu: mu, run: run, wake: make(chan struct{}, 1), probes: map[probeKey]*probe{}, pods: map[podKey]*pod{},
+		phase: rand.N[time.Duration], // Spreading load needs no secret.
 	}
 }
 
@@ -198,8 +205,12 @@ func (s *schedule) finish(ctx context.Context, p *probe, sooner time.Time) {
 }
 
 // next returns when a probe is due again: a whole number of periods after it was due, so that a slow run does not shift the
-// following ones. A run that takes longer than the period skips those in between.
+// following ones. A run that takes longer than the period skips those in between. Only the first period is shorter, see phase.
 func (s *schedule) next(p *probe) time.Time {
+	if !p.apart {
+		p.apart = true
+		p.due = p.due.Add(-s.phase(p.period()))
+	}
 	now, period := s.clock.Now(), p.period()
 	return p.due.Add((now.Sub(p.due)/period + 1) * period)
 }
