@@ -83,8 +83,9 @@ func (e *env) dump() {
 	for _, args := range [][]string{
 		{"get", "clonesets,pods,events", "-o", "yaml"},
 		{"-n", "kruise-system", "get", "pods", "-o", "wide"},
-		{"-n", "kruise-system", "logs", "deployment/kruise-controller-manager", "--tail=200"},
-		{"-n", "kruise-system", "logs", "deployment/kruise-apiserver", "--tail=200"},
+		{"get", "sidecarsets", "-o", "yaml"},
+		{"-n", "kruise-system", "logs", "--selector=app.kubernetes.io/component=controller", "--prefix", "--tail=300"},
+		{"-n", "kruise-system", "logs", "--selector=app.kubernetes.io/component=apiserver", "--prefix", "--tail=200"},
 	} {
 		out, _ := e.command(ctx, args...).CombinedOutput()
 		fmt.Fprintf(&all, "kubectl %s\n%s\n", strings.Join(args, " "), out)
