@@ -363,6 +363,9 @@ func TestPodsOfAnOutageAreCountedAndNamed(t *testing.T) {
 	began := time.Now()
 	e.kubectl("run", "lacks", "--image=kruise.local/demo:v1", "--labels=app=lacks", "--image-pull-policy=IfNotPresent")
 	t.Logf("a Pod was created after %s while the apiserver was down", time.Since(began).Round(10*time.Millisecond))
+	alone, err := e.core.CoreV1().Pods(e.namespace).Get(t.Context(), "lacks", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Len(t, alone.Spec.Containers, 1, "nobody has injected containers")
 	e.serveAgain()
 	uninjected := func(want int32) {
 		e.eventually("the status counts the Pods", func(c *require.Assertions, ctx context.Context) {

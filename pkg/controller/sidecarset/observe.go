@@ -130,7 +130,9 @@ func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err er
 // lacks reports whether the Pod does not have the SidecarSet although a new Pod with its labels would get it. A canary or a paused
 // injection can be the reason that a new Pod would not get it either.
 func (r *Reconciler) lacks(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
-	return !slices.Contains(sidecar.InjectedSets(pod), set.Name) && slices.Contains(r.forNewPods(pod), set)
+	// The cache may have a newer copy of the SidecarSet by now, so the UIDs are compared.
+	return !slices.Contains(sidecar.InjectedSets(pod), set.Name) &&
+		slices.ContainsFunc(r.forNewPods(pod), func(one *v1beta1.SidecarSet) bool { return one.UID == set.UID })
 }
 
 // forNewPods returns the SidecarSets that are injected into new Pods like this one, if it is active. The Pod may be nil. If the

@@ -292,3 +292,17 @@ func TestPodsLeftWithoutInjectionAreCountedAndNamed(t *testing.T) {
 		})
 	}
 }
+
+// A pass began with a copy of the SidecarSet that the cache has replaced since, for example after the watch started again.
+func TestPodsLeftWithoutInjectionAreCountedAfterTheCacheWasReplaced(t *testing.T) {
+	w := newWorld(t, func(set *v1beta1.SidecarSet) {
+		set.Annotations = map[string]string{"apps.kruise.io/sidecarset-injects-since": controllertest.Now.Format(time.RFC3339)}
+	})
+	w.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: "web", Namespace: "ns", Labels: map[string]string{"app": "web"}, CreationTimestamp: metav1.NewTime(controllertest.Now.Add(2 * time.Second)),
+	}})
+	w.Observe()
+	v, err := w.r.observe(w.r.set("logs").DeepCopy())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"ns/web"}, v.missing)
+}
