@@ -17,6 +17,7 @@ type StorageFactory struct {
 	mediaType  string
 	serializer runtime.StorageSerializer
 	stored     map[schema.GroupResource]schema.GroupVersion
+	sets       *fieldSets
 }
 
 var _ serverstorage.StorageFactory = &StorageFactory{}
@@ -27,7 +28,7 @@ func NewStorageFactory(
 ) *StorageFactory {
 	f := &StorageFactory{
 		config: config, mediaType: mediaType, serializer: serializer,
-		stored: map[schema.GroupResource]schema.GroupVersion{},
+		stored: map[schema.GroupResource]schema.GroupVersion{}, sets: newFieldSets(),
 	}
 	for _, kind := range Kinds(gate) {
 		f.stored[kind.Resource()] = kind.StoredVersion()
@@ -54,7 +55,7 @@ func (f *StorageFactory) NewConfig(resource schema.GroupResource, _ runtime.Obje
 	if err != nil {
 		return nil, fmt.Errorf("create the codec of %s: %w", resource, err)
 	}
-	config.Codec, config.EncodeVersioner = codec, versioner
+	config.Codec, config.EncodeVersioner = sharingCodec{codec, f.sets}, versioner
 	return config.ForResource(resource), nil
 }
 
