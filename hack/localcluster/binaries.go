@@ -20,7 +20,7 @@ type tool struct {
 }
 
 // tools returns the table of tools. hack/localcluster/binaries/go.mod pins their versions. Config can choose another version of
-// Kubernetes.
+// Kubernetes, and containerd 2 instead of that of the machine.
 func tools() []tool {
 	return []tool{
 		{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", module: "go.etcd.io/etcd/server/v3"},
@@ -33,6 +33,9 @@ func tools() []tool {
 		{name: "metrics-server", pkg: "sigs.k8s.io/metrics-server/cmd/metrics-server", module: "sigs.k8s.io/metrics-server"},
 		{name: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", module: "sigs.k8s.io/kwok"},
 		{name: "helm", pkg: "helm.sh/helm/v3/cmd/helm", module: "helm.sh/helm/v3"},
+		{name: "containerd", pkg: containerdModule + "/cmd/containerd", module: containerdModule},
+		{name: "containerd-shim-runc-v2", pkg: containerdModule + "/cmd/containerd-shim-runc-v2", module: containerdModule},
+		{name: "ctr", pkg: containerdModule + "/cmd/ctr", module: containerdModule},
 	}
 }
 
@@ -111,15 +114,20 @@ func (c *Cluster) buildTools(ctx context.Context, wanted func(name string) bool)
 	if c.cfg.KubernetesVersion != "" {
 		versions[kubernetesModule] = "v" + c.cfg.KubernetesVersion
 	}
+	versions[containerdModule] = containerdVersion
 	for _, tool := range tools() {
-		if !wanted(tool.name) {
+		if !wanted(tool.name) || tool.module == containerdModule && !c.cfg.buildsContainerd() {
 			continue
 		}
 		from := module
-		if tool.module == kubernetesModule && versions[kubernetesModule] != pinned {
-			if from, err = c.kubernetesTools(ctx); err != nil {
-				return err
-			}
+		switch {
+		case tool.module == containerdModule:
+			from, err = c.containerdTools(ctx)
+		case tool.module == kubernetesModule && versions[kubernetesModule] != pinned:
+			from, err = c.kubernetesTools(ctx)
+		}
+		if err != nil {
+			return err
 		}
 		if err := c.ensureTool(ctx, from, tool, versions[tool.module]); err != nil {
 			return err

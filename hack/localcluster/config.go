@@ -40,6 +40,8 @@ type Config struct {
 	// KubernetesVersion is the version of the programs of Kubernetes, for example 1.34.4. The default is the version that
 	// hack/localcluster/binaries/go.mod requires.
 	KubernetesVersion string
+	// Containerd is "2" to build containerd 2 and run it on the real nodes. The default is the containerd of the machine.
+	Containerd string
 	// ExtraArgs are appended to the arguments of control plane components, by component name.
 	ExtraArgs map[string][]string
 	// Owned ends the processes of the cluster with this process, however it ends. Tests set it, so that no cluster outlives a test that
@@ -51,6 +53,9 @@ type Config struct {
 
 // VersionVariable is the environment variable with the KubernetesVersion of the clusters of "make up" and of the tests.
 const VersionVariable = "K8S_VERSION"
+
+// ContainerdVariable is the environment variable with their Containerd.
+const ContainerdVariable = "CONTAINERD"
 
 // MainConfig returns the configuration of the cluster of "make up". All tests that use it share this cluster.
 func MainConfig(moduleRoot string) Config {
@@ -67,6 +72,7 @@ func MainConfig(moduleRoot string) Config {
 		Storage:       true,
 
 		KubernetesVersion: os.Getenv(VersionVariable),
+		Containerd:        os.Getenv(ContainerdVariable),
 	}
 }
 
@@ -112,7 +118,7 @@ func (c Config) validate() error {
 	if c.KWOKNodes < 0 {
 		errs = append(errs, fmt.Errorf("kwokNodes %d: use 0 or more", c.KWOKNodes))
 	}
-	errs = append(errs, checkKubernetesVersion(c.KubernetesVersion))
+	errs = append(errs, checkKubernetesVersion(c.KubernetesVersion), checkContainerd(c.Containerd))
 	return errors.Join(errs...)
 }
 

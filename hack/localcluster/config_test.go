@@ -14,16 +14,17 @@ func TestNewRefuses(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"no name":             {func(c *Config) { c.Name = "" }, `name "": use 1 to 32 lower case letters, digits and dashes`},
-		"a path for a name":   {func(c *Config) { c.Name = "../x" }, `name "../x"`},
-		"a relative folder":   {func(c *Config) { c.Dir = "state" }, `dir "state": use an absolute path`},
-		"no checkout":         {func(c *Config) { c.ModuleRoot = "" }, `moduleRoot "": use an absolute path`},
-		"a masked folder":     {func(c *Config) { c.Dir = "/run/x" }, `dir "/run/x": nodes have their own /run`},
-		"too many nodes":      {func(c *Config) { c.Nodes = 101 }, "nodes 101: use 0 to 100"},
-		"fewer than no node":  {func(c *Config) { c.Nodes = -1 }, "nodes -1: use 0 to 100"},
-		"a range of versions": {func(c *Config) { c.KubernetesVersion = "1.34" }, `kubernetesVersion "1.34": use a complete version`},
-		"an old version":      {func(c *Config) { c.KubernetesVersion = "1.29.9" }, `kubernetesVersion "1.29.9": use 1.30 or later`},
-		"no simulated node":   {func(c *Config) { c.KWOKNodes = -1 }, "kwokNodes -1: use 0 or more"},
+		"no name":                        {func(c *Config) { c.Name = "" }, `name "": use 1 to 32 lower case letters, digits and dashes`},
+		"a path for a name":              {func(c *Config) { c.Name = "../x" }, `name "../x"`},
+		"a relative folder":              {func(c *Config) { c.Dir = "state" }, `dir "state": use an absolute path`},
+		"no checkout":                    {func(c *Config) { c.ModuleRoot = "" }, `moduleRoot "": use an absolute path`},
+		"a masked folder":                {func(c *Config) { c.Dir = "/run/x" }, `dir "/run/x": nodes have their own /run`},
+		"too many nodes":                 {func(c *Config) { c.Nodes = 101 }, "nodes 101: use 0 to 100"},
+		"fewer than no node":             {func(c *Config) { c.Nodes = -1 }, "nodes -1: use 0 to 100"},
+		"a range of versions":            {func(c *Config) { c.KubernetesVersion = "1.34" }, `kubernetesVersion "1.34": use a complete version`},
+		"an old version":                 {func(c *Config) { c.KubernetesVersion = "1.29.9" }, `kubernetesVersion "1.29.9": use 1.30 or later`},
+		"a containerd that is not built": {func(c *Config) { c.Containerd = "1.7" }, `containerd "1.7": use 2, or leave it empty`},
+		"no simulated node":              {func(c *Config) { c.KWOKNodes = -1 }, "kwokNodes -1: use 0 or more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -77,5 +77,5 @@ func (c *Cluster) ctr(ctx context.Context, node int, args ...string) (string, er
 	if err != nil {
 		return "", err
 	}
-	return run(ctx, init, inNode, "ctr", append([]string{"--namespace", "k8s.io"}, args...)...)
+	return run(ctx, init, inNode, c.runtimeProgram("ctr"), append([]string{"--namespace", "k8s.io"}, args...)...)
 }

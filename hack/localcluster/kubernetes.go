@@ -51,7 +51,13 @@ func (c Config) since(minor int) bool {
 // the module if it is not there. A version needs its own module, because programs of one module share their dependencies.
 func (c *Cluster) kubernetesTools(ctx context.Context) (dir string, err error) {
 	version := "v" + c.cfg.KubernetesVersion
-	dir = filepath.Join(filepath.Dir(c.cfg.BinDir), "kubernetes", version)
+	return c.toolModule(ctx, kubernetesModule, version, func() (string, error) { return c.kubernetesMod(ctx, version) })
+}
+
+// toolModule returns the folder of a module that requires the tools of one module in a version. It writes the module if it is not
+// there, with the content as its first go.mod.
+func (c *Cluster) toolModule(ctx context.Context, module, version string, content func() (string, error)) (dir string, err error) {
+	dir = filepath.Join(filepath.Dir(c.cfg.BinDir), "modules", module, version)
 	if exists(filepath.Join(dir, "go.mod")) {
 		return dir, nil
 	}
@@ -64,16 +70,16 @@ func (c *Cluster) kubernetesTools(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	defer os.RemoveAll(partial) //nolint:errcheck // The next call removes it too.
-	content, err := c.kubernetesMod(ctx, version)
+	text, err := content()
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(filepath.Join(partial, "go.mod"), []byte(content), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(partial, "go.mod"), []byte(text), 0o644); err != nil {
 		return "", err
 	}
 	args := []string{"get"}
 	for _, tool := range tools() {
-		if tool.module == kubernetesModule {
+		if tool.module == module {
 			args = append(args, tool.pkg+"@"+version)
 		}
 	}

@@ -38,12 +38,12 @@ func KubeletComponent(node int) string { return fmt.Sprintf("kubelet-%d", node) 
 // StaticPods returns the folder from which a node's kubelet reads static Pod manifests.
 func (c *Cluster) StaticPods(node int) string { return c.nodeDir(node, "static-pods") }
 
-// containerd returns the component. Its program is that of the machine.
+// containerd returns the component. Its program is that of the machine, unless the configuration says otherwise.
 func (c *Cluster) containerd(i int) component {
 	return component{
 		node: i,
 		process: process{
-			name: ContainerdComponent(i), path: "containerd", args: []string{"--config", c.nodeDir(i, "containerd.toml")}, ns: inNode,
+			name: ContainerdComponent(i), path: c.runtimeProgram("containerd"), args: []string{"--config", c.nodeDir(i, "containerd.toml")}, ns: inNode,
 		},
 		ready: func(ctx context.Context) error {
 			_, err := c.ctr(ctx, i, "version")
@@ -120,7 +120,7 @@ func (c *Cluster) renderNode(i int) error {
 		"FirstPodIP": first, "LastPodIP": last,
 		"NodeIP": c.net.NodeIP(i), "HealthPort": kubeletHealthPort, "Cgroup": "/" + c.cgroup() + "/" + nodeName(i),
 		"CA": p.cert(clusterCA), "Cert": p.cert(nodeName(i)), "Key": p.key(nodeName(i)), "DNSServiceIP": c.net.DNSServiceIP(),
-		"Registry": c.net.RegistryHost(), "StaticPods": c.StaticPods(i),
+		"Registry": c.net.RegistryHost(), "StaticPods": c.StaticPods(i), "Shim": c.Binary("containerd-shim-runc-v2"),
 		// Older kubelets do not have all fields.
 		"CgroupV1Allowed": c.cfg.since(31), "RestartPeriod": c.cfg.since(32), "RestartGate": !c.cfg.since(35),
 	}
@@ -128,7 +128,7 @@ func (c *Cluster) renderNode(i int) error {
 		return fmt.Errorf("make folder of static Pods: %w", err)
 	}
 	files := map[string]string{
-		"containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml", "cni.conflist": "cni/10-pods.conflist",
+		c.runtimeTemplate(): "containerd.toml", "kubelet.yaml": "kubelet.yaml", "cni.conflist": "cni/10-pods.conflist",
 	}
 	if c.cfg.Registry {
 		files["hosts.toml"] = "certs.d/_default/hosts.toml"

@@ -142,6 +142,7 @@ func separateCluster(
 	}
 	config := localcluster.OwnedConfig(root, name)
 	config.Images, config.KubernetesVersion = archives, os.Getenv(localcluster.VersionVariable)
+	config.Containerd = os.Getenv(localcluster.ContainerdVariable)
 	edit(&config)
 	cluster, err = localcluster.New(config)
 	require.NoError(t, err)
