@@ -202,7 +202,7 @@ var defaultsByKind = map[string]map[string]defaults{
 		},
 	},
 	"BroadcastJob": {
-		"unset": {want: broadcast},
+		"unset": {want: broadcast, status: `{}`, wantStatus: `{active: 0, succeeded: 0, failed: 0, desired: 0, phase: ""}`},
 		"kept":  {written: keptBroadcast, want: keptBroadcast},
 	},
 	"AdvancedCronJob": {

@@ -21461,6 +21461,7 @@ func schema_pkg_apis_apps_v1alpha1_BroadcastJobStatus(ref common.ReferenceCallba
 					"phase": {
 						SchemaProps: spec.SchemaProps{
 							Description: "phase is the phase of the job: running, paused, completed or failed.\n\nPossible enum values:\n - `\"completed\"` means that the job has finished and did not fail.\n - `\"failed\"` means that the job has failed.\n - `\"paused\"` means that the job creates no Pods until you resume it.\n - `\"running\"` means that the job has Pods or waits for nodes.",
+							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"completed", "failed", "paused", "running"},
@@ -29763,6 +29764,7 @@ func schema_pkg_apis_apps_v1beta1_BroadcastJobStatus(ref common.ReferenceCallbac
 					"phase": {
 						SchemaProps: spec.SchemaProps{
 							Description: "phase is the phase of the job: running, paused, completed or failed.\n\nPossible enum values:\n - `\"completed\"` means that the job has finished and did not fail.\n - `\"failed\"` means that the job has failed.\n - `\"paused\"` means that the job creates no Pods until you resume it.\n - `\"running\"` means that the job has Pods or waits for nodes.",
+							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"completed", "failed", "paused", "running"},
