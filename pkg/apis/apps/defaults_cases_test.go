@@ -85,8 +85,8 @@ var defaultsByKind = map[string]map[string]defaults{
 		"OnDelete gets no block": {
 			written: `{updateStrategy: {type: OnDelete}}`, want: `{updateStrategy: {type: OnDelete, rollingUpdate: null}}`,
 		},
-		"InPlaceIfPossible": {written: rolling(`{podUpdatePolicy: InPlaceIfPossible}`), want: rolling(`{inPlaceUpdateStrategy: {}}`)},
-		"InPlaceOnly":       {written: rolling(`{podUpdatePolicy: InPlaceOnly}`), want: rolling(`{inPlaceUpdateStrategy: {}}`)},
+		"InPlaceIfPossible": {written: rolling(`{podUpdatePolicy: InPlaceIfPossible}`), want: rolling(`{inPlaceUpdateStrategy: null}`)},
+		"InPlaceOnly":       {written: rolling(`{podUpdatePolicy: InPlaceOnly}`), want: rolling(`{inPlaceUpdateStrategy: null}`)},
 		"inPlaceUpdateStrategy kept": {
 			written: rolling(`{podUpdatePolicy: InPlaceOnly, inPlaceUpdateStrategy: {gracePeriodSeconds: 9}}`),
 			want:    rolling(`{inPlaceUpdateStrategy: {gracePeriodSeconds: 9}}`),
