@@ -14,8 +14,9 @@ const (
 	pull     = `{pullPolicy: {timeoutSeconds: 600, backoffLimit: 3}, completionPolicy: {type: Always}, imagePullPolicy: IfNotPresent}`
 	keptPull = `{pullPolicy: {timeoutSeconds: 0, backoffLimit: 0}, completionPolicy: {type: Never}, imagePullPolicy: Always}`
 
-	broadcast     = `{parallelism: 2147483647, completionPolicy: {type: Always}, failurePolicy: {type: FailFast}}`
-	keptBroadcast = `{parallelism: 0, paused: true, completionPolicy: {type: Never}, failurePolicy: {type: Pause, restartLimit: 3}}`
+	broadcast         = `{parallelism: 2147483647, completionPolicy: {type: Always}, failurePolicy: {type: FailFast}}`
+	keptBroadcast     = `{parallelism: 0, paused: true, completionPolicy: {type: Never}, failurePolicy: {type: Pause, restartLimit: 3}}`
+	unfilledBroadcast = `{parallelism: null, completionPolicy: {}, failurePolicy: {}}`
 
 	broadcastTemplate = `{template: {broadcastJobTemplate: {spec: `
 	pullTemplate      = `{template: {imageListPullJobTemplate: {spec: `
@@ -211,10 +212,10 @@ var defaultsByKind = map[string]map[string]defaults{
 			written: `{concurrencyPolicy: Forbid, paused: true, successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0}`,
 			want:    `{concurrencyPolicy: Forbid, paused: true, successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0}`,
 		},
-		"its BroadcastJob":      {written: broadcastTemplate + `{}}}}`, want: broadcastTemplate + broadcast + `}}}`},
-		"its BroadcastJob kept": {written: broadcastTemplate + keptBroadcast + `}}}`, want: broadcastTemplate + keptBroadcast + `}}}`},
-		"its pull":              {only: "v1beta1", written: pullTemplate + `{}}}}`, want: pullTemplate + pull + `}}}`},
-		"a pull replaces":       {only: "v1beta1", written: pullTemplate + `{}}}}`, want: `{concurrencyPolicy: Replace}`},
+		"its BroadcastJob is filled when it is created": {written: broadcastTemplate + `{}}}}`, want: broadcastTemplate + unfilledBroadcast + `}}}`},
+		"its BroadcastJob kept":                         {written: broadcastTemplate + keptBroadcast + `}}}`, want: broadcastTemplate + keptBroadcast + `}}}`},
+		"its pull":                                      {only: "v1beta1", written: pullTemplate + `{}}}}`, want: pullTemplate + pull + `}}}`},
+		"a pull replaces":                               {only: "v1beta1", written: pullTemplate + `{}}}}`, want: `{concurrencyPolicy: Replace}`},
 		"a pull that does not": {
 			only: "v1beta1", written: `{concurrencyPolicy: Forbid, template: {imageListPullJobTemplate: {}}}`, want: `{concurrencyPolicy: Forbid}`,
 		},
