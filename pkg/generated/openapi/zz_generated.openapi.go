@@ -32487,7 +32487,7 @@ func schema_pkg_apis_apps_v1beta1_InPlaceUpdateStrategy(ref common.ReferenceCall
 					},
 					"imagePreDownloadMinUpdatedReadyPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePreDownloadMinUpdatedReadyPods is the number of updated and ready Pods that are required before other nodes pull the images. It is a number, or a percentage of replicas, rounded up. If unset, the nodes pull immediately.",
+							Description: "imagePreDownloadMinUpdatedReadyPods is the number of updated and ready Pods that are required before other nodes pull the images. It must be a number, not a percentage. If unset, the nodes pull immediately.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
