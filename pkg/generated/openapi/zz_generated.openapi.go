@@ -26213,14 +26213,14 @@ func schema_pkg_apis_apps_v1alpha1_ResourceExprs(ref common.ReferenceCallback) c
 				Properties: map[string]spec.Schema{
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cpu is the expression for cpu.",
+							Description: "cpu is the expression for cpu. Its variable is cpu.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "memory is the expression for memory.",
+							Description: "memory is the expression for memory. Its variable is memory.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -33588,14 +33588,14 @@ func schema_pkg_apis_apps_v1beta1_ResourceExprs(ref common.ReferenceCallback) co
 				Properties: map[string]spec.Schema{
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cpu is the expression for cpu.",
+							Description: "cpu is the expression for cpu. Its variable is cpu.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "memory is the expression for memory.",
+							Description: "memory is the expression for memory. Its variable is memory.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
