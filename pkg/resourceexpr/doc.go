@@ -2,8 +2,8 @@
 // expression says: "max(cpu * 50%, 100m)".
 //
 // It knows + - * / ( ), max and min of two values, plain numbers, percentages, quantities, and
-// the variables cpu and memory, which are quantities. It knows no kind. Parse finds all mistakes
-// of an expression but one: that its value is negative may depend on the variables. Enter at
+// one variable, cpu or memory, which is a quantity. It knows no kind. Parse finds all mistakes
+// of an expression but one: that its value is negative may depend on the variable. Enter at
 // Parse.
 //
 // The grammar has three ranks: a sum of products of operands. A value is a number or a quantity, which is an amount of a

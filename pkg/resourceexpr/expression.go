@@ -12,10 +12,10 @@ type Expression struct {
 	root *node
 }
 
-// Value computes the expression for those variables, truncated to thousandths. The computation itself is exact. The error says
-// that the value is negative, or too large for a quantity.
-func (e *Expression) Value(cpu, memory resource.Quantity) (resource.Quantity, error) {
-	value := e.root.eval(map[string]*big.Rat{"cpu": rational(cpu), "memory": rational(memory)})
+// Value computes the expression for that amount of its variable, truncated to thousandths. The computation itself is exact. The
+// error says that the value is negative, or too large for a quantity.
+func (e *Expression) Value(amount resource.Quantity) (resource.Quantity, error) {
+	value := e.root.eval(rational(amount))
 	if value.Sign() < 0 {
 		return resource.Quantity{}, errNegative
 	}

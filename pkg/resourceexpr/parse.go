@@ -14,8 +14,8 @@ const (
 	maxDepth  = 50
 )
 
-// node is a part of an expression. A part that is a plain number is constant: variables are quantities, and no operation makes
-// a number of them.
+// node is a part of an expression. A part that is a plain number is constant: the variable is a quantity, and no operation makes
+// a number of it.
 type node struct {
 	// quantity is true for an amount of a resource, and false for a number. It is the type of the part, by which mistakes are
 	// found.
@@ -23,7 +23,7 @@ type node struct {
 	// constant is true if the part contains no variable.
 	constant bool
 	// eval computes the part. The result must not be changed, because it can be that of a constant.
-	eval func(variables map[string]*big.Rat) *big.Rat
+	eval func(variable *big.Rat) *big.Rat
 }
 
 // value returns the value of a constant. It must not be called for other parts.
@@ -31,14 +31,16 @@ func (n *node) value() *big.Rat { return n.eval(nil) }
 
 // parser reads words from left to right. It is a recursive descent parser: sum, product and operand are the ranks of operators.
 type parser struct {
+	// variable is the name of the variable, in lower case.
+	variable string
 	// words are those that are left, and depth is the number of brackets around them.
 	words []token
 	depth int
 }
 
-// Parse reads an expression. The error says what is wrong with it, for the user. A constant that is negative is refused here;
-// another expression can only be judged with its variables.
-func Parse(text string) (*Expression, error) {
+// Parse reads an expression over one variable, cpu or memory. The error says what is wrong with it, for the user. A constant that
+// is negative is refused here; another expression can only be judged with a value of its variable.
+func Parse(text, variable string) (*Expression, error) {
 	if len(text) > maxLength {
 		return nil, fmt.Errorf("the expression has %d characters; at most %d are allowed", len(text), maxLength)
 	}
@@ -46,7 +48,7 @@ func Parse(text string) (*Expression, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{words: words}
+	p := &parser{variable: variable, words: words}
 	root, err := p.sum()
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func Parse(text string) (*Expression, error) {
 	return &Expression{root: root}, nil
 }
 
-// errNegative is the one mistake that can depend on the variables.
+// errNegative is the one mistake that can depend on the variable.
 var errNegative = errors.New("the value is negative")
 
 // next takes the next word when it is one of those. It returns false, and takes nothing, if it is another one, a value, or the
@@ -120,12 +122,12 @@ func (p *parser) operand() (*node, error) {
 	p.words = p.words[1:]
 	if word.value != nil {
 		value := word.value
-		return &node{quantity: word.quantity, constant: true, eval: func(map[string]*big.Rat) *big.Rat { return value }}, nil
+		return &node{quantity: word.quantity, constant: true, eval: func(*big.Rat) *big.Rat { return value }}, nil
 	}
 	// Names are read in any case.
 	switch name := strings.ToLower(word.text); name {
-	case "cpu", "memory":
-		return &node{quantity: true, eval: func(variables map[string]*big.Rat) *big.Rat { return variables[name] }}, nil
+	case p.variable:
+		return &node{quantity: true, eval: func(variable *big.Rat) *big.Rat { return variable }}, nil
 	case "max", "min":
 		return p.choice(name)
 	case "(":
@@ -135,7 +137,7 @@ func (p *parser) operand() (*node, error) {
 		}
 		return inner, p.expect(")")
 	default:
-		return nil, fmt.Errorf("%q is not a value; use a number, a percentage, a quantity, cpu, memory, max(a, b) or min(a, b)", word.text)
+		return nil, fmt.Errorf("%q is not a value; use a number, a percentage, a quantity, %s, max(a, b) or min(a, b)", word.text, p.variable)
 	}
 }
 
@@ -208,8 +210,6 @@ func multiply(sign string, left, right *node) (*node, error) {
 func joined(left, right *node, combine func(a, b *big.Rat) *big.Rat) *node {
 	return &node{
 		quantity: left.quantity || right.quantity, constant: left.constant && right.constant,
-		eval: func(variables map[string]*big.Rat) *big.Rat {
-			return combine(left.eval(variables), right.eval(variables))
-		},
+		eval: func(variable *big.Rat) *big.Rat { return combine(left.eval(variable), right.eval(variable)) },
 	}
 }

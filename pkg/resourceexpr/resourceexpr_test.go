@@ -27,6 +27,8 @@ func TestValue(t *testing.T) {
 		"cpu / 3":                          "666m",
 		"200m":                             "200m",
 		"1.5":                              "1500m",
+		"1e3 + 1.5E-3":                     "1000001m",
+		"cpu * 5e+1%":                      "1",
 		"10 / 4":                           "2500m",
 		"1k + 1M + 1G + 1T + 1P":           "1001001001001k",
 		"1Ki + 1Mi + 1Gi + 1Ti + 1Pi":      "1127000493261824",
@@ -41,13 +43,17 @@ func TestValue(t *testing.T) {
 		"min(memory, 1Gi) + max(0, 1) * 0": "1Gi",
 	} {
 		t.Run(text, func(t *testing.T) {
-			expression, err := resourceexpr.Parse(text)
+			variable, amount := "cpu", resource.MustParse("2")
+			if strings.Contains(text, "memory") {
+				variable, amount = "memory", resource.MustParse("1Gi")
+			}
+			expression, err := resourceexpr.Parse(text, variable)
 			if want == "" {
 				require.Error(t, err)
 				return
 			}
 			require.NoError(t, err)
-			got, err := expression.Value(resource.MustParse("2"), resource.MustParse("1Gi"))
+			got, err := expression.Value(amount)
 			require.NoError(t, err)
 			assert.Zero(t, got.Cmp(resource.MustParse(want)), "%s", got.String())
 		})
@@ -58,7 +64,11 @@ func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "ends where a value is expected",
 		"cpu *":                   "ends where a value is expected",
-		"cpu * memory":            "cannot multiply two quantities",
+		"cpu * cpu":               "cannot multiply two quantities",
+		"cpu + memory":            `"memory" is not a value; use a number, a percentage, a quantity, cpu, max`,
+		"2e":                      "neither a number nor a quantity",
+		"1e2Mi":                   "read quantity",
+		"1e100":                   "exponent of \"1e100\" is too large",
 		"cpu * 1Gi":               "cannot multiply two quantities",
 		"1 / cpu":                 "cannot divide by a quantity",
 		"cpu / 100m":              "cannot divide by a quantity",
@@ -82,20 +92,20 @@ func TestMistakes(t *testing.T) {
 		strings.Repeat("1", 1025): "at most 1024",
 	} {
 		t.Run(text, func(t *testing.T) {
-			_, err := resourceexpr.Parse(text)
+			_, err := resourceexpr.Parse(text, "cpu")
 			assert.ErrorContains(t, err, want)
 		})
 	}
 }
 
 func TestInvalidValues(t *testing.T) {
-	expression, err := resourceexpr.Parse("cpu - 2")
+	expression, err := resourceexpr.Parse("cpu - 2", "cpu")
 	require.NoError(t, err, "it depends on the variable")
-	_, err = expression.Value(resource.MustParse("1"), resource.MustParse("0"))
+	_, err = expression.Value(resource.MustParse("1"))
 	assert.ErrorContains(t, err, "negative")
 
-	expression, err = resourceexpr.Parse("1000P * 1000000")
+	expression, err = resourceexpr.Parse("1000P * 1000000", "cpu")
 	require.NoError(t, err)
-	_, err = expression.Value(resource.MustParse("1"), resource.MustParse("0"))
+	_, err = expression.Value(resource.MustParse("1"))
 	assert.ErrorContains(t, err, "too large")
 }

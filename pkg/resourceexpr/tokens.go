@@ -3,6 +3,7 @@ package resourceexpr
 import (
 	"fmt"
 	"math/big"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -46,6 +47,11 @@ func firstToken(rest string) (token, error) {
 		}
 		return token{}, fmt.Errorf("%q is not part of an expression", firstRune(rest))
 	}
+	power := exponent.FindString(rest[digits:])
+	if len(strings.TrimLeft(power, "eE+-0")) > maxExponent {
+		return token{}, fmt.Errorf("the exponent of %q is too large", rest[:digits+len(power)])
+	}
+	digits += len(power)
 	number, ok := new(big.Rat).SetString(rest[:digits])
 	if !ok {
 		return token{}, fmt.Errorf("%q is not a number", rest[:digits])
@@ -69,7 +75,13 @@ func firstToken(rest string) (token, error) {
 	return token{text: word, value: rational(quantity), quantity: true}, nil
 }
 
-// suffixes are those of quantities. Others that Kubernetes knows, such as exponents, are not allowed.
+// exponent is the power of ten after the digits of a number: 1.5e3 is 1500. maxExponent is the number of its digits, so that values
+// stay short.
+var exponent = regexp.MustCompile(`^[eE][-+]?[0-9]+`)
+
+const maxExponent = 2
+
+// suffixes are those of quantities. Others that Kubernetes knows are not allowed.
 var suffixes = map[string]bool{
 	"m": true, "k": true, "M": true, "G": true, "T": true, "P": true, "Ki": true, "Mi": true, "Gi": true, "Ti": true, "Pi": true,
 }

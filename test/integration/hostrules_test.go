@@ -87,7 +87,7 @@ func TestClaimsGrowWhereTheirClassAllows(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = classes.Delete(context.WithoutCancel(t.Context()), class.Name, metav1.DeleteOptions{}) })
 
-	sets := env.kruise.AppsV1beta1().StatefulSets(namespace)
+	sets := alone(t, "claims", "--feature-gates=StatefulSetAutoResizePVCGate=true").clientset(t).AppsV1beta1().StatefulSets(namespace)
 	labels := map[string]string{"app": "demo"}
 	_, err = sets.Create(t.Context(), &v1beta1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "demo"},
@@ -109,7 +109,7 @@ func TestClaimsGrowWhereTheirClassAllows(t *testing.T) {
 			[]byte(`[{"op":"replace","path":"/spec/volumeClaimTemplates/0/spec/resources/requests/storage","value":"2Gi"}]`), metav1.PatchOptions{})
 		return err
 	}
-	requireInvalid(t, grow(), "spec.volumeClaimTemplates[0].spec.resources.requests[storage]",
+	requireInvalid(t, grow(), "spec.volumeClaimTemplates[data].spec.resources.requests.storage",
 		"StorageClass "+class.Name+" does not allow volume expansion")
 	class.AllowVolumeExpansion = new(true)
 	_, err = classes.Update(t.Context(), class, metav1.UpdateOptions{})

@@ -14,6 +14,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/sidecarset"
 	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/ignoredflags"
 )
 
 // Options holds the flags. Their names and defaults are those in existing manifests.
@@ -154,7 +155,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	}
 	o.Features.AddFlag(fs)
 	logsapi.AddFlags(o.Logging, fs)
-	o.addIgnored(fs)
+	ignoredflags.Add(fs, ignored())
 }
 
 // maxTagTTLSeconds is 31 days.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/klog/v2/ktesting"
 
 	"kruise.io/kruise/pkg/features"
@@ -25,6 +26,7 @@ func parse(t *testing.T, env map[string]string, args ...string) (*Options, error
 	o, err := NewOptions(func(key string) string { return env[key] })
 	require.NoError(t, err)
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
 	o.AddFlags(fs)
 	if err := fs.Parse(args); err != nil {
 		return nil, err
@@ -56,12 +58,14 @@ func TestEveryFlagOfExistingManifestsIsAccepted(t *testing.T) {
 		--broadcastjob-workers=3 --advancedcronjob-workers=3 --uniteddeployment-workers=3 --sidecarset-workers=3
 		--imagepulljob-workers=3 --nodeimage-workers=3 --crr-workers=3 --resourcedistribution-workers=3
 		--podunavailablebudget-workers=3 --workloadspread-workers=3 --persistentpodstate-workers=3 --podprobemarker-workers=3
-		--nodepodprobe-workers=3 --sidecarterminator-workers=3`)
+		--nodepodprobe-workers=3 --sidecarterminator-workers=3
+		--log_dir=/log --log_file=x --log_file_max_size=9 --skip_headers --skip_log_headers --add_dir_header --one_output
+		--alsologtostderr --stderrthreshold=INFO --log_backtrace_at=a.go:1 --vmodule=a=1`)
 	o, err := parse(t, nil, args...)
 	require.NoError(t, err)
 	assert.Equal(t, 1, *o.Workers["cloneset"])
 	assert.True(t, o.ScalingExcludePreparingDelete)
-	assert.Contains(t, o.ignored, "--allow-privileged")
+	assert.Subset(t, o.ignored, []string{"--allow-privileged", "--logtostderr", "--log-dir"})
 	assert.NotContains(t, o.ignored, "--cloneset-workers")
 	assert.NotContains(t, o.ignored, "--sidecarset-workers")
 	assert.NotContains(t, o.ignored, "--sidecarterminator-workers")

@@ -6,6 +6,9 @@ import (
 	"github.com/spf13/cobra"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/component-base/version"
+	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/ignoredflags"
 )
 
 // NewCommand returns the command of the program. Flags and environment are validated before the agent opens or
@@ -28,6 +31,9 @@ func NewCommand() (*cobra.Command, error) {
 			}
 			if err := logsapi.ValidateAndApply(options.Logs, nil); err != nil {
 				return fmt.Errorf("apply logging flags: %w", err)
+			}
+			if ignored := ignoredflags.Given(command.Flags(), ignoredflags.Klog()); len(ignored) > 0 {
+				klog.FromContext(command.Context()).Info("Warning: flags are accepted for compatibility and have no effect", "flags", ignored)
 			}
 			config, err := options.Config(command.Context())
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
@@ -65,12 +66,14 @@ func TestFlagsOfOtherManifests(t *testing.T) {
 	options, err := NewOptions()
 	require.NoError(t, err)
 	flags := pflag.NewFlagSet("kruise-daemon", pflag.ContinueOnError)
+	flags.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
 	options.AddFlags(flags)
 	require.NoError(t, flags.Parse([]string{
 		"--addr=:1", "--enable-pprof=false", "--pprof-addr=:10222", "--socket-file=containerd/containerd.sock",
 		"--plugin-config-file=/kruise/CredentialProviderPlugin.yaml", "--plugin-bin-dir=/kruise/plugins",
 		"--max-workers-for-pull-image=-1", "--rest-config-qps=0", "--rest-config-burst=0",
 		"--feature-gates=DaemonWatchingPod=true,KruiseDaemon=false", "--v=4",
+		"--logtostderr=true", "--alsologtostderr", "--stderrthreshold=INFO", "--log_dir=/log", "--skip_headers",
 	}))
 	require.NoError(t, options.Validate())
 	assert.Equal(t, "node-1", options.NodeName)

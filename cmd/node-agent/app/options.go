@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/ignoredflags"
 	"kruise.io/kruise/pkg/nodeagent/cluster"
 	"kruise.io/kruise/pkg/nodeagent/containerrestart"
 )
@@ -97,6 +98,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"Maximum number of Pods whose ContainerRecreateRequests are processed concurrently. Containers that stop slowly need no worker.")
 	o.Gates.AddFlag(flags)
 	logsapi.AddFlags(o.Logs, flags)
+	ignoredflags.Add(flags, ignoredflags.Klog())
 }
 
 // Validate returns all errors in the options.

@@ -239,13 +239,12 @@ func compute(exprs *v1beta1.ResourceExprs, total func(corev1.ResourceName) (reso
 		if text == "" || !limited {
 			continue
 		}
-		expression, err := resourceexpr.Parse(text)
+		expression, err := resourceexpr.Parse(text, string(name))
 		if err != nil {
 			errs = errors.Join(errs, fmt.Errorf("%s: %w", name, err))
 			continue
 		}
-		// Both variables of the expression, cpu and memory, have the amount of this resource.
-		value, err := expression.Value(variable, variable)
+		value, err := expression.Value(variable)
 		if err != nil {
 			errs = errors.Join(errs, fmt.Errorf("%s: %w", name, err))
 			continue

@@ -26,6 +26,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/workload/podstate"
+	"kruise.io/kruise/pkg/workload/rollout"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
@@ -135,7 +136,7 @@ func (s *sidecars) chosen(ctx context.Context, set *v1beta1.SidecarSet, pod *cor
 }
 
 // keepsOld reports whether the update strategy would keep the Pod at the old version. Paused comes first, then the
-// selector, then the partition. A partition in percent is applied by chance: of many new Pods, that share gets the
+// selector, then the partition of the selected Pods. A partition in percent is applied by chance: of many new Pods, that share gets the
 // old version. A number of Pods cannot be applied to a single new Pod, so such Pods get the new version.
 func (s *sidecars) keepsOld(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	strategy := &set.Spec.UpdateStrategy
@@ -144,13 +145,17 @@ func (s *sidecars) keepsOld(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	}
 	if strategy.Selector != nil {
 		selector, err := metav1.LabelSelectorAsSelector(strategy.Selector)
-		return err != nil || !selector.Matches(labels.Set(pod.Labels))
+		if err != nil || !selector.Matches(labels.Set(pod.Labels)) {
+			return true
+		}
 	}
 	if strategy.Partition == nil || strategy.Partition.Type == intstr.Int {
 		return false
 	}
-	percent, err := intstr.GetScaledValueFromIntOrPercent(strategy.Partition, 100, true)
-	return err == nil && s.random()*100 < float64(percent)
+	// Percentages can have decimals, such as 0.5%.
+	const all = 1_000_000
+	share, err := rollout.Rounded(strategy.Partition, all, 0)
+	return err == nil && s.random()*all < float64(share)
 }
 
 // refuseMetadata says which annotation of the Pod cannot be merged. It returns an internal error for any other

@@ -447,6 +447,19 @@ func TestStoredRevisionIsInjected(t *testing.T) {
 			revision: []func(*v1beta1.SidecarSetInjectRevision){version("v1"), partial},
 			set:      func(set *v1beta1.SidecarSet) { set.Spec.UpdateStrategy.Selector = set.Spec.Selector }, want: "s:1",
 		},
+		"partial, selected, and within the percentage": {
+			revision: []func(*v1beta1.SidecarSetInjectRevision){version("v1"), partial},
+			set: func(set *v1beta1.SidecarSet) {
+				set.Spec.UpdateStrategy.Selector = set.Spec.Selector
+				percent("50%")(set)
+			}, random: 0.49, want: "s:old2",
+		},
+		"partial, within a part of one percent": {
+			revision: []func(*v1beta1.SidecarSetInjectRevision){version("v1"), partial}, set: percent("0.5%"), random: 0.0049, want: "s:old2",
+		},
+		"partial, beyond a part of one percent": {
+			revision: []func(*v1beta1.SidecarSetInjectRevision){version("v1"), partial}, set: percent("0.5%"), random: 0.0051, want: "s:1",
+		},
 		"partial, within the percentage": {
 			revision: []func(*v1beta1.SidecarSetInjectRevision){version("v1"), partial}, set: percent("30%"), random: 0.29, want: "s:old2",
 		},

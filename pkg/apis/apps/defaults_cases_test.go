@@ -14,8 +14,9 @@ const (
 	pull     = `{pullPolicy: {timeoutSeconds: 600, backoffLimit: 3}, completionPolicy: {type: Always}, imagePullPolicy: IfNotPresent}`
 	keptPull = `{pullPolicy: {timeoutSeconds: 0, backoffLimit: 0}, completionPolicy: {type: Never}, imagePullPolicy: Always}`
 
-	broadcast     = `{parallelism: 2147483647, completionPolicy: {type: Always}, failurePolicy: {type: FailFast}}`
-	keptBroadcast = `{parallelism: 0, paused: true, completionPolicy: {type: Never}, failurePolicy: {type: Pause, restartLimit: 3}}`
+	broadcast         = `{parallelism: 2147483647, completionPolicy: {type: Always}, failurePolicy: {type: FailFast}}`
+	keptBroadcast     = `{parallelism: 0, paused: true, completionPolicy: {type: Never}, failurePolicy: {type: Pause, restartLimit: 3}}`
+	unfilledBroadcast = `{parallelism: null, completionPolicy: {}, failurePolicy: {}}`
 
 	broadcastTemplate = `{template: {broadcastJobTemplate: {spec: `
 	pullTemplate      = `{template: {imageListPullJobTemplate: {spec: `
@@ -85,8 +86,8 @@ var defaultsByKind = map[string]map[string]defaults{
 		"OnDelete gets no block": {
 			written: `{updateStrategy: {type: OnDelete}}`, want: `{updateStrategy: {type: OnDelete, rollingUpdate: null}}`,
 		},
-		"InPlaceIfPossible": {written: rolling(`{podUpdatePolicy: InPlaceIfPossible}`), want: rolling(`{inPlaceUpdateStrategy: {}}`)},
-		"InPlaceOnly":       {written: rolling(`{podUpdatePolicy: InPlaceOnly}`), want: rolling(`{inPlaceUpdateStrategy: {}}`)},
+		"InPlaceIfPossible": {written: rolling(`{podUpdatePolicy: InPlaceIfPossible}`), want: rolling(`{inPlaceUpdateStrategy: null}`)},
+		"InPlaceOnly":       {written: rolling(`{podUpdatePolicy: InPlaceOnly}`), want: rolling(`{inPlaceUpdateStrategy: null}`)},
 		"inPlaceUpdateStrategy kept": {
 			written: rolling(`{podUpdatePolicy: InPlaceOnly, inPlaceUpdateStrategy: {gracePeriodSeconds: 9}}`),
 			want:    rolling(`{inPlaceUpdateStrategy: {gracePeriodSeconds: 9}}`),
@@ -202,7 +203,7 @@ var defaultsByKind = map[string]map[string]defaults{
 		},
 	},
 	"BroadcastJob": {
-		"unset": {want: broadcast},
+		"unset": {want: broadcast, status: `{}`, wantStatus: `{active: 0, succeeded: 0, failed: 0, desired: 0, phase: ""}`},
 		"kept":  {written: keptBroadcast, want: keptBroadcast},
 	},
 	"AdvancedCronJob": {
@@ -211,10 +212,10 @@ var defaultsByKind = map[string]map[string]defaults{
 			written: `{concurrencyPolicy: Forbid, paused: true, successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0}`,
 			want:    `{concurrencyPolicy: Forbid, paused: true, successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0}`,
 		},
-		"its BroadcastJob":      {written: broadcastTemplate + `{}}}}`, want: broadcastTemplate + broadcast + `}}}`},
-		"its BroadcastJob kept": {written: broadcastTemplate + keptBroadcast + `}}}`, want: broadcastTemplate + keptBroadcast + `}}}`},
-		"its pull":              {only: "v1beta1", written: pullTemplate + `{}}}}`, want: pullTemplate + pull + `}}}`},
-		"a pull replaces":       {only: "v1beta1", written: pullTemplate + `{}}}}`, want: `{concurrencyPolicy: Replace}`},
+		"its BroadcastJob is filled when it is created": {written: broadcastTemplate + `{}}}}`, want: broadcastTemplate + unfilledBroadcast + `}}}`},
+		"its BroadcastJob kept":                         {written: broadcastTemplate + keptBroadcast + `}}}`, want: broadcastTemplate + keptBroadcast + `}}}`},
+		"its pull":                                      {only: "v1beta1", written: pullTemplate + `{}}}}`, want: pullTemplate + pull + `}}}`},
+		"a pull replaces":                               {only: "v1beta1", written: pullTemplate + `{}}}}`, want: `{concurrencyPolicy: Replace}`},
 		"a pull that does not": {
 			only: "v1beta1", written: `{concurrencyPolicy: Forbid, template: {imageListPullJobTemplate: {}}}`, want: `{concurrencyPolicy: Forbid}`,
 		},

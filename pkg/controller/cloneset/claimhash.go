@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/rand"
 
 	"kruise.io/kruise/pkg/apis/pub"
 )
@@ -27,10 +26,10 @@ func annotateClaims(sum string) func(*appsv1.ControllerRevision) {
 }
 
 // claimHash hashes what a user sets in the claim templates. Status and managed fields are left out, because they are no reason to
-// recreate a Pod. The hash is FNV-32a, encoded like the hashes of revisions: a collision only means that one change of claims is not
-// noticed.
+// recreate a Pod. The hash is FNV-64a as a decimal number, the form that clients of the annotation expect. A collision only means that
+// one change of claims is not noticed.
 func claimHash(templates []corev1.PersistentVolumeClaim) (string, error) {
-	h := fnv.New32a()
+	h := fnv.New64a()
 	for i := range templates {
 		template := &templates[i]
 		encoded, err := json.Marshal([]any{template.Name, template.Labels, template.Annotations, template.Spec})
@@ -39,12 +38,14 @@ func claimHash(templates []corev1.PersistentVolumeClaim) (string, error) {
 		}
 		_, _ = h.Write(encoded)
 	}
-	return rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10)), nil
+	return strconv.FormatUint(h.Sum64(), 10), nil
 }
 
 // claimsDiffer reports whether two revisions were made with different claim templates. It returns false if the hash of either is
-// unknown. Revisions from before the gate was on have no hash. Their Pods are not recreated only because the gate is on now.
+// unknown. Revisions from before the gate was on have no hash, and older releases wrote it in another form. Their Pods are not
+// recreated only because the gate is on now, or because of a new release.
 func claimsDiffer(a, b *appsv1.ControllerRevision) bool {
-	sumA, sumB := a.Annotations[pub.CloneSetVolumeClaimTemplateHashKey], b.Annotations[pub.CloneSetVolumeClaimTemplateHashKey]
-	return sumA != "" && sumB != "" && sumA != sumB
+	sumA, errA := strconv.ParseUint(a.Annotations[pub.CloneSetVolumeClaimTemplateHashKey], 10, 64)
+	sumB, errB := strconv.ParseUint(b.Annotations[pub.CloneSetVolumeClaimTemplateHashKey], 10, 64)
+	return errA == nil && errB == nil && sumA != sumB
 }

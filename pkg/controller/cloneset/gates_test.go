@@ -3,6 +3,7 @@ package cloneset
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,6 +101,8 @@ func TestClaimsThatChangeWithTheTemplateRecreate(t *testing.T) {
 				gates = ""
 			}
 			w := rolled(t, gates, newSet(1, policy(tc.policy), dataClaims("1")))
+			_, err := strconv.ParseUint(w.newest().Annotations["kruise.io/cloneset-volumeclaimtemplate-hash"], 10, 64)
+			require.Equal(t, tc.gate == "true", err == nil, "a decimal number, with the gate alone")
 			before := w.names()[0]
 			if tc.gate == "" {
 				w.r.settings.recreateForClaims = true
@@ -111,6 +114,18 @@ func TestClaimsThatChangeWithTheTemplateRecreate(t *testing.T) {
 			assert.Equal(t, tc.recreate, before != w.names()[0])
 		})
 	}
+}
+
+// TestHashOfAnOlderReleaseIsUnknown checks that Pods are not recreated because the hash of their claims has another form.
+func TestHashOfAnOlderReleaseIsUnknown(t *testing.T) {
+	w := rolled(t, "RecreatePodWhenChangeVCTInCloneSetGate=true", newSet(1, inPlaceIfPossible, dataClaims("1")))
+	before, revision := w.names(), w.newest()
+	revision.Annotations["kruise.io/cloneset-volumeclaimtemplate-hash"] = "7d9c5bf64b"
+	w.Update(revision)
+	w.edit(image("app:2"))
+	w.settle()
+	assert.Equal(t, before, w.names())
+	assert.Equal(t, map[string]int{"app:2": 1}, w.images())
 }
 
 func TestRestoredRevisionUsesNewClaimTemplates(t *testing.T) {

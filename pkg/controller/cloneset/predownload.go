@@ -1,6 +1,7 @@
 package cloneset
 
 import (
+	"cmp"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -26,7 +27,8 @@ func (p *planner) download(revision *appsv1.ControllerRevision, updatedReady int
 	}
 }
 
-// downloadSettings returns what the user sets for downloads. The zero value has the defaults of package predownload.
+// downloadSettings returns what the user sets for downloads. The zero value has the defaults of package predownload. A percentage of
+// updated Pods has no field: it stays in the annotation, where v1alpha1 has it.
 func (p *planner) downloadSettings() predownload.Settings {
 	strategy := p.rolling.InPlaceUpdateStrategy
 	if strategy == nil {
@@ -34,7 +36,8 @@ func (p *planner) downloadSettings() predownload.Settings {
 	}
 	return predownload.Settings{
 		Parallelism: strategy.ImagePreDownloadParallelism, TimeoutSeconds: strategy.ImagePreDownloadTimeoutSeconds,
-		MinUpdatedReadyPods: strategy.ImagePreDownloadMinUpdatedReadyPods,
+		MinUpdatedReadyPods: cmp.Or(strategy.ImagePreDownloadMinUpdatedReadyPods,
+			predownload.FromAnnotations(p.set.Annotations).MinUpdatedReadyPods),
 	}
 }
 

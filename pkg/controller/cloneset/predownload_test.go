@@ -91,24 +91,37 @@ func TestNoPreDownloadWhereItDoesNotHelp(t *testing.T) {
 	}
 }
 
-// TestPullsWaitForTheFirstPods checks that jobs are created only after the configured number of Pods is updated and ready.
+// TestPullsWaitForTheFirstPods checks that jobs are created only after the configured number of Pods is updated and ready. The field has
+// a number; a percentage stays in the annotation.
 func TestPullsWaitForTheFirstPods(t *testing.T) {
-	wait := func(s *v1beta1.CloneSetSpec) {
-		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{
-			ImagePreDownloadMinUpdatedReadyPods: new(intstr.FromString("40%")), ImagePreDownloadParallelism: new(intstr.FromInt32(2)),
-			ImagePreDownloadTimeoutSeconds: ptr.To[int32](60),
-		}
+	for name, test := range map[string]struct {
+		least       *intstr.IntOrString
+		annotations map[string]string
+	}{
+		"a number":     {new(intstr.FromInt32(2)), nil},
+		"a percentage": {nil, map[string]string{pub.ImagePreDownloadMinUpdatedReadyPodsKey: "40%"}},
+		"both":         {new(intstr.FromInt32(2)), map[string]string{pub.ImagePreDownloadMinUpdatedReadyPodsKey: "0%"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := newSet(5, inPlaceIfPossible, knobs("4", "1", ""), func(s *v1beta1.CloneSetSpec) {
+				s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{
+					ImagePreDownloadMinUpdatedReadyPods: test.least, ImagePreDownloadParallelism: new(intstr.FromInt32(2)),
+					ImagePreDownloadTimeoutSeconds: ptr.To[int32](60),
+				}
+			})
+			set.Annotations = test.annotations
+			w := rolled(t, preDownload, set)
+			w.edit(image("app:2"))
+			w.settle()
+			assert.Empty(t, w.jobs(), "one of the two is there")
+			w.edit(knobs("3", "1", ""))
+			w.settle()
+			jobs := w.jobs()
+			require.Len(t, jobs, 1)
+			assert.Equal(t, 2, jobs[0].Spec.Parallelism.IntValue())
+			assert.EqualValues(t, 60, *jobs[0].Spec.PullPolicy.TimeoutSeconds)
+		})
 	}
-	w := rolled(t, preDownload, newSet(5, inPlaceIfPossible, knobs("4", "1", ""), wait))
-	w.edit(image("app:2"))
-	w.settle()
-	assert.Empty(t, w.jobs(), "one of the two is there")
-	w.edit(knobs("3", "1", ""))
-	w.settle()
-	jobs := w.jobs()
-	require.Len(t, jobs, 1)
-	assert.Equal(t, 2, jobs[0].Spec.Parallelism.IntValue())
-	assert.EqualValues(t, 60, *jobs[0].Spec.PullPolicy.TimeoutSeconds)
 }
 
 // TestJobsAreMadeOnce checks that jobs are not created again after a user deletes them, and that existing jobs are accepted.

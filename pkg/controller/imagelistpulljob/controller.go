@@ -60,6 +60,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ImageList
 	ours := deps.KruiseInformers.Apps().V1beta1()
 	r := &Reconciler{kruise: deps.Kruise, recorder: deps.Recorder(Name), clock: deps.Clock}
 	c := controller.For(deps, Name, ours.ImageListPullJobs(), r.Reconcile)
+	c.Absent(r.absent)
 	r.guard, r.children = c.Guard(), c.Owns(jobResource, ours.ImagePullJobs())
 	return r, c
 }
@@ -67,7 +68,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ImageList
 // Reconcile creates and deletes the jobs of a list job, and updates its status. It deletes a finished list job after its TTL.
 func (r *Reconciler) Reconcile(ctx context.Context, list *v1beta1.ImageListPullJob) (reconcile.Result, error) {
 	switch {
-	// Garbage collection deletes the children.
+	// The children are deleted once the list job is gone, or released if the user keeps them.
 	case list.DeletionTimestamp != nil:
 		return reconcile.Result{}, nil
 	// A list job that has ended creates no more children, even if its spec changes.

@@ -21461,6 +21461,7 @@ func schema_pkg_apis_apps_v1alpha1_BroadcastJobStatus(ref common.ReferenceCallba
 					"phase": {
 						SchemaProps: spec.SchemaProps{
 							Description: "phase is the phase of the job: running, paused, completed or failed.\n\nPossible enum values:\n - `\"completed\"` means that the job has finished and did not fail.\n - `\"failed\"` means that the job has failed.\n - `\"paused\"` means that the job creates no Pods until you resume it.\n - `\"running\"` means that the job has Pods or waits for nodes.",
+							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"completed", "failed", "paused", "running"},
@@ -26212,14 +26213,14 @@ func schema_pkg_apis_apps_v1alpha1_ResourceExprs(ref common.ReferenceCallback) c
 				Properties: map[string]spec.Schema{
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cpu is the expression for cpu.",
+							Description: "cpu is the expression for cpu. Its variable is cpu.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "memory is the expression for memory.",
+							Description: "memory is the expression for memory. Its variable is memory.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -29763,6 +29764,7 @@ func schema_pkg_apis_apps_v1beta1_BroadcastJobStatus(ref common.ReferenceCallbac
 					"phase": {
 						SchemaProps: spec.SchemaProps{
 							Description: "phase is the phase of the job: running, paused, completed or failed.\n\nPossible enum values:\n - `\"completed\"` means that the job has finished and did not fail.\n - `\"failed\"` means that the job has failed.\n - `\"paused\"` means that the job creates no Pods until you resume it.\n - `\"running\"` means that the job has Pods or waits for nodes.",
+							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"completed", "failed", "paused", "running"},
@@ -32485,7 +32487,7 @@ func schema_pkg_apis_apps_v1beta1_InPlaceUpdateStrategy(ref common.ReferenceCall
 					},
 					"imagePreDownloadMinUpdatedReadyPods": {
 						SchemaProps: spec.SchemaProps{
-							Description: "imagePreDownloadMinUpdatedReadyPods is the number of updated and ready Pods that are required before other nodes pull the images. It is a number, or a percentage of replicas, rounded up. If unset, the nodes pull immediately.",
+							Description: "imagePreDownloadMinUpdatedReadyPods is the number of updated and ready Pods that are required before other nodes pull the images. It must be a number, not a percentage. If unset, the nodes pull immediately.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
 						},
 					},
@@ -33586,14 +33588,14 @@ func schema_pkg_apis_apps_v1beta1_ResourceExprs(ref common.ReferenceCallback) co
 				Properties: map[string]spec.Schema{
 					"cpu": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cpu is the expression for cpu.",
+							Description: "cpu is the expression for cpu. Its variable is cpu.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"memory": {
 						SchemaProps: spec.SchemaProps{
-							Description: "memory is the expression for memory.",
+							Description: "memory is the expression for memory. Its variable is memory.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

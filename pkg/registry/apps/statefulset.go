@@ -5,6 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/component-base/featuregate"
 	"k8s.io/utils/ptr"
 
@@ -30,7 +31,7 @@ func statefulSet(gate featuregate.FeatureGate) rest.AnyKind {
 		Default: each(unlessOff(gate, install.DefaultStatefulSetTemplate),
 			whenOn(gate, features.StatefulSetAutoDeletePVC, install.DefaultClaimRetention),
 			whenOn(gate, features.StatefulSetAutoResizePVCGate, install.DefaultClaimUpdate)),
-		Validate: validation.ValidateStatefulSet, ValidateUpdate: validation.ValidateStatefulSetUpdate,
+		Validate: validation.ValidateStatefulSet, ValidateUpdate: validateStatefulSetUpdate(gate),
 		ValidateStatus: validation.ValidateStatefulSetStatusUpdate,
 		Warnings:       templateWarnings(func(s *set) *corev1.PodTemplateSpec { return &s.Spec.Template }),
 		Columns: []rest.Column[*set]{
@@ -47,5 +48,15 @@ func statefulSet(gate featuregate.FeatureGate) rest.AnyKind {
 			Current:  func(s *set) int32 { return s.Status.Replicas },
 			Selector: func(s *set) *metav1.LabelSelector { return s.Spec.Selector },
 		},
+	}
+}
+
+// validateStatefulSetUpdate returns the rules of an update. Those of claims that grow apply only if claims can grow.
+func validateStatefulSetUpdate(gate featuregate.FeatureGate) func(set, old *apps.StatefulSet) field.ErrorList {
+	if !gate.Enabled(features.StatefulSetAutoResizePVCGate) {
+		return validation.ValidateStatefulSetUpdate
+	}
+	return func(set, old *apps.StatefulSet) field.ErrorList {
+		return append(validation.ValidateStatefulSetUpdate(set, old), validation.ValidateClaimGrowth(set, old)...)
 	}
 }

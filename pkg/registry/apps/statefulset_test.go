@@ -73,6 +73,26 @@ func TestStatefulSetDefaultsFollowGates(t *testing.T) {
 	}
 }
 
+func TestClaimRulesFollowTheGate(t *testing.T) {
+	of := func(class string) *apps.StatefulSet {
+		claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}}
+		claim.Spec.StorageClassName = &class
+		return &apps.StatefulSet{Spec: apps.StatefulSetSpec{
+			VolumeClaimTemplates:      []corev1.PersistentVolumeClaim{claim},
+			VolumeClaimUpdateStrategy: apps.VolumeClaimUpdateStrategy{Type: apps.OnPodRollingUpdateVolumeClaimUpdateStrategyType},
+		}}
+	}
+	for on, want := range map[bool]int{true: 1, false: 0} {
+		kind, found := statefulSetWith(t, map[string]bool{"StatefulSetAutoResizePVCGate": on}), 0
+		for _, err := range kind.ValidateUpdate(of("fast"), of("slow")) {
+			if err.Field == "spec.volumeClaimTemplates[0].spec.storageClassName" {
+				found++
+			}
+		}
+		assert.Equal(t, want, found, "with the gate %v", on)
+	}
+}
+
 func TestV1alpha1KeepsWhatItCannotSay(t *testing.T) {
 	old := &apps.StatefulSet{Spec: apps.StatefulSetSpec{ReserveOrdinals: []intstr.IntOrString{intstr.FromInt32(1)}}}
 	set := &apps.StatefulSet{}

@@ -12,6 +12,7 @@ import (
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/features"
 )
 
 // PluginName is the plugin's name in flags.
@@ -29,6 +30,7 @@ func New() *Plugin { return &Plugin{Handler: admission.NewHandler(admission.Upda
 type Plugin struct {
 	*admission.Handler
 	initializer.HostClient
+	initializer.Features
 }
 
 var (
@@ -38,15 +40,15 @@ var (
 
 // ValidateInitialization implements admission.InitializationValidator.
 func (p *Plugin) ValidateInitialization() error {
-	return initializer.Initialized(PluginName, &p.HostClient)
+	return initializer.Initialized(PluginName, &p.HostClient, &p.Features)
 }
 
 // Validate implements admission.ValidationInterface. It returns 422 with one cause for each claim template that
-// cannot grow, and an internal error if a StorageClass cannot be read. Each cause names the stored size as a way
-// back.
+// cannot change its size, and an internal error if a StorageClass cannot be read. Each cause names the stored size
+// as a way back.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	set, ok := attributes.GetObject().(*apps.StatefulSet)
-	if !ok || attributes.GetSubresource() != "" {
+	if !ok || attributes.GetSubresource() != "" || !p.Gate.Enabled(features.StatefulSetAutoResizePVCGate) {
 		return nil
 	}
 	old, ok := attributes.GetOldObject().(*apps.StatefulSet)
@@ -64,18 +66,15 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	for i := range set.Spec.VolumeClaimTemplates {
 		claim := &set.Spec.VolumeClaimTemplates[i]
 		before := stored[claim.Name]
-		if before == nil || !grows(claim, before) {
+		if before == nil || sameSize(claim, before) {
 			continue
 		}
-		problem, err := p.cannotExpand(ctx, claim.Spec.StorageClassName)
+		problem, err := p.judge(ctx, claim, before)
 		if err != nil {
 			return apierrors.NewInternalError(fmt.Errorf("admit StatefulSet %s: %w", set.Name, err))
 		}
-		if problem != "" {
-			path := field.NewPath("spec", "volumeClaimTemplates").Index(i).Child("spec", "resources", "requests")
-			size := before.Spec.Resources.Requests[corev1.ResourceStorage]
-			errs = append(errs, field.Forbidden(path.Key(string(corev1.ResourceStorage)),
-				fmt.Sprintf("%s; put %s back, or use OnDelete", problem, size.String())))
+		if problem != nil {
+			errs = append(errs, problem)
 		}
 	}
 	if len(errs) == 0 {
@@ -84,8 +83,31 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	return apierrors.NewInvalid(apps.Kind("StatefulSet"), set.Name, errs)
 }
 
-// grows returns true if the claim requests more storage than before. Only growth needs a class that can expand.
-func grows(claim, old *corev1.PersistentVolumeClaim) bool {
-	size, before := claim.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
-	return size.Cmp(before) > 0
+// judge returns the error of a claim template that asks for another size than before, or nil. The path names the
+// template and not its index, so that it stays true when the list changes.
+func (p *Plugin) judge(ctx context.Context, claim, old *corev1.PersistentVolumeClaim) (*field.Error, error) {
+	path := field.NewPath("spec", "volumeClaimTemplates").Key(claim.Name).
+		Child("spec", "resources", "requests", string(corev1.ResourceStorage))
+	stored := old.Spec.Resources.Requests[corev1.ResourceStorage]
+	remedy := "; put " + stored.String() + " back, or use OnDelete"
+	switch problem, missing, err := p.cannotExpand(ctx, claim.Spec.StorageClassName); {
+	case err != nil:
+		return nil, err
+	case missing:
+		size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+		return field.Invalid(path, size.String(), problem+remedy), nil
+	case problem != "":
+		return field.Forbidden(path, problem+remedy), nil
+	default:
+		return nil, nil
+	}
+}
+
+// sameSize returns true if the claim requests the same storage as before, within the same limit.
+func sameSize(claim, old *corev1.PersistentVolumeClaim) bool {
+	same := func(list, before corev1.ResourceList) bool {
+		size, stored := list[corev1.ResourceStorage], before[corev1.ResourceStorage]
+		return size.Cmp(stored) == 0
+	}
+	return same(claim.Spec.Resources.Requests, old.Spec.Resources.Requests) && same(claim.Spec.Resources.Limits, old.Spec.Resources.Limits)
 }

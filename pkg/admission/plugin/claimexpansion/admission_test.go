@@ -16,8 +16,10 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/component-base/featuregate"
 
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/features"
 )
 
 func claim(name, size string, class *string) corev1.PersistentVolumeClaim {
@@ -51,11 +53,21 @@ func attributes(obj, old runtime.Object, subresource string) admission.Attribute
 		apps.Resource("statefulsets").WithVersion("v1beta1"), subresource, admission.Update, nil, false, nil)
 }
 
+func resizing(t *testing.T, on bool) featuregate.FeatureGate {
+	t.Helper()
+	gate, err := features.New("")
+	require.NoError(t, err)
+	require.NoError(t, gate.SetFromMap(map[string]bool{string(features.StatefulSetAutoResizePVCGate): on}))
+	return gate
+}
+
 func newPlugin(t *testing.T, classes ...runtime.Object) (*Plugin, *fake.Clientset) {
 	t.Helper()
 	plugin, client := New(), fake.NewClientset(classes...)
 	require.Error(t, plugin.ValidateInitialization())
 	plugin.SetExternalKubeClientSet(client)
+	require.Error(t, plugin.ValidateInitialization())
+	plugin.SetKruiseFeatures(resizing(t, true))
 	require.NoError(t, plugin.ValidateInitialization())
 	return plugin, client
 }
@@ -66,7 +78,12 @@ func TestLargerClaims(t *testing.T) {
 		set.Spec.VolumeClaimUpdateStrategy.Type = apps.OnDeleteVolumeClaimUpdateStrategyType
 		return set
 	}
-	const at = "spec.volumeClaimTemplates[0].spec.resources.requests[storage]: Forbidden: "
+	const (
+		path = "spec.volumeClaimTemplates[a].spec.resources.requests.storage: "
+		at   = path + "Forbidden: "
+	)
+	limited := claim("a", "1Gi", new("fixed"))
+	limited.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("3Gi")}
 	yes, no := new(true), new(false)
 	named := []runtime.Object{class("grows", yes, 0, "false"), class("fixed", no, 0, "false"), class("silent", nil, 0, "false")}
 	tests := map[string]struct {
@@ -79,11 +96,13 @@ func TestLargerClaims(t *testing.T) {
 		"the class cannot": {named, set(claim("a", "2Gi", new("fixed"))), set(claim("a", "1Gi", new("fixed"))), "",
 			at + "StorageClass fixed does not allow volume expansion; put 1Gi back"},
 		"it does not say":    {named, set(claim("a", "2Gi", new("silent"))), set(claim("a", "1Gi", new("silent"))), "", at + "StorageClass silent does not"},
-		"there is no such":   {named, set(claim("a", "2Gi", new("gone"))), set(claim("a", "1Gi", new("gone"))), "", at + "there is no StorageClass gone"},
+		"there is no such":   {named, set(claim("a", "2Gi", new("gone"))), set(claim("a", "1Gi", new("gone"))), "", path + `Invalid value: "2Gi": there is no StorageClass gone`},
 		"no class":           {named, set(claim("a", "2Gi", new(""))), set(claim("a", "1Gi", new(""))), "", ""},
 		"no default class":   {named, set(claim("a", "2Gi", nil)), set(claim("a", "1Gi", nil)), "", ""},
 		"the same":           {named, set(claim("a", "1024Mi", new("fixed"))), set(claim("a", "1Gi", new("fixed"))), "", ""},
-		"smaller":            {named, set(claim("a", "1Gi", new("fixed"))), set(claim("a", "2Gi", new("fixed"))), "", ""},
+		"smaller, it can":    {named, set(claim("a", "1Gi", new("grows"))), set(claim("a", "2Gi", new("grows"))), "", ""},
+		"smaller":            {named, set(claim("a", "1Gi", new("fixed"))), set(claim("a", "2Gi", new("fixed"))), "", at + "StorageClass fixed does not"},
+		"another limit":      {named, set(limited), set(claim("a", "1Gi", new("fixed"))), "", at + "StorageClass fixed does not"},
 		"another claim":      {named, set(claim("b", "2Gi", new("fixed"))), set(claim("a", "1Gi", new("fixed"))), "", ""},
 		"with OnDelete":      {named, onDelete(set(claim("a", "2Gi", new("fixed")))), set(claim("a", "1Gi", new("fixed"))), "", ""},
 		"status":             {named, set(claim("a", "2Gi", new("fixed"))), set(claim("a", "1Gi", new("fixed"))), "status", ""},
@@ -113,6 +132,13 @@ func TestOtherRequestsAreIgnored(t *testing.T) {
 	require.NoError(t, plugin.Validate(t.Context(), attributes(&apps.CloneSet{}, &apps.CloneSet{}, ""), nil))
 	require.NoError(t, plugin.Validate(t.Context(), attributes(set(claim("a", "1Gi", nil)), set(claim("a", "1Gi", nil)), ""), nil))
 	assert.Empty(t, client.Actions(), "nothing is read where no claim grows")
+}
+
+func TestNothingIsCheckedWithoutTheGate(t *testing.T) {
+	plugin, client := newPlugin(t)
+	plugin.SetKruiseFeatures(resizing(t, false))
+	require.NoError(t, plugin.Validate(t.Context(), attributes(set(claim("a", "2Gi", new("gone"))), set(claim("a", "1Gi", new("gone"))), ""), nil))
+	assert.Empty(t, client.Actions())
 }
 
 func TestUnansweredReadsRefuse(t *testing.T) {

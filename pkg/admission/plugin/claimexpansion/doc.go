@@ -1,6 +1,7 @@
-// Package claimexpansion allows larger volume claims in a StatefulSet only if their StorageClass can expand volumes.
-// Otherwise a rolling update would wait forever for the claims to grow.
+// Package claimexpansion allows other sizes of volume claims in a StatefulSet only if their StorageClass can expand
+// volumes. Otherwise a rolling update would wait forever for the claims to grow.
 //
-// Validation makes sure that claims do not shrink. The plugin reads StorageClasses live, and only if an update
-// requests more storage. Enter at Register.
+// A smaller size is a way back from a larger one: claims that grew stay as they are, and the others grow with the next
+// larger size, so the same classes apply. The plugin reads StorageClasses live, and only if an update changes a size and
+// the feature gate StatefulSetAutoResizePVCGate is enabled. Enter at Register.
 package claimexpansion

@@ -60,8 +60,10 @@ func fuzzRollingUpdate(rolling *apps.RollingUpdateCloneSetStrategy, c randfill.C
 
 func fuzzInPlaceUpdate(strategy *apps.InPlaceUpdateStrategy, c randfill.Continue) {
 	c.FillNoCustom(strategy)
-	if strategy.ImagePreDownloadParallelism != nil {
-		*strategy.ImagePreDownloadParallelism = intstr.FromInt32(c.Int31())
+	for _, number := range []*intstr.IntOrString{strategy.ImagePreDownloadParallelism, strategy.ImagePreDownloadMinUpdatedReadyPods} {
+		if number != nil {
+			*number = intstr.FromInt32(c.Int31())
+		}
 	}
 	if seconds := strategy.ImagePreDownloadTimeoutSeconds; seconds != nil {
 		*seconds &= math.MaxInt32

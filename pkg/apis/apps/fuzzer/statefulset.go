@@ -7,10 +7,12 @@ import (
 	"sigs.k8s.io/randfill"
 
 	"kruise.io/kruise/pkg/apis/apps"
-	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-var statefulSet = []any{fuzzStatefulSetSpec, fuzzStatefulSetUpdateStrategy, fuzzRollingUpdateStatefulSet}
+var statefulSet = []any{
+	fuzzStatefulSetSpec, fuzzStatefulSetUpdateStrategy, fuzzRollingUpdateStatefulSet, fuzzStatefulSetStatus, fuzzV1beta1StatefulSetStatus,
+}
 
 func fuzzStatefulSetSpec(spec *apps.StatefulSetSpec, c randfill.Continue) {
 	c.FillNoCustom(spec)
@@ -38,7 +40,15 @@ func fuzzRollingUpdateStatefulSet(rolling *apps.RollingUpdateStatefulSetStrategy
 	rolling.Partition = new(ptr.Deref(rolling.Partition, 0))
 	rolling.MaxUnavailable = new(ptr.Deref(rolling.MaxUnavailable, intstr.FromInt32(1)))
 	rolling.MinReadySeconds = new(ptr.Deref(rolling.MinReadySeconds, 0))
-	if rolling.PodUpdatePolicy != pub.ReCreatePodUpdatePolicy && rolling.InPlaceUpdateStrategy == nil {
-		rolling.InPlaceUpdateStrategy = &pub.InPlaceUpdateStrategy{}
-	}
+}
+
+// fuzzStatefulSetStatus leaves out what v1alpha1 does not show: no version gets it back from there.
+func fuzzStatefulSetStatus(status *apps.StatefulSetStatus, c randfill.Continue) {
+	c.FillNoCustom(status)
+	status.UpdatedReadyReplicas, status.UpdatedAvailableReplicas, status.VolumeClaims = 0, 0, nil
+}
+
+func fuzzV1beta1StatefulSetStatus(status *v1beta1.StatefulSetStatus, c randfill.Continue) {
+	c.FillNoCustom(status)
+	status.UpdatedReadyReplicas, status.UpdatedAvailableReplicas, status.VolumeClaims = 0, 0, nil
 }

@@ -2,7 +2,6 @@ package v1alpha1
 
 import (
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -28,7 +27,7 @@ func preDownloadFields() []preDownloadField {
 		{
 			annotation: pub.ImagePreDownloadParallelismKey,
 			set: func(in *apps.InPlaceUpdateStrategy, text string) bool {
-				value, ok := parseCount(text, false)
+				value, ok := parseCount(text)
 				if ok {
 					in.ImagePreDownloadParallelism = value
 				}
@@ -39,7 +38,7 @@ func preDownloadFields() []preDownloadField {
 		{
 			annotation: pub.ImagePreDownloadTimeoutSecondsKey,
 			set: func(in *apps.InPlaceUpdateStrategy, text string) bool {
-				value, ok := parseCount(text, false)
+				value, ok := parseCount(text)
 				if ok {
 					in.ImagePreDownloadTimeoutSeconds = &value.IntVal
 				}
@@ -55,7 +54,7 @@ func preDownloadFields() []preDownloadField {
 		{
 			annotation: pub.ImagePreDownloadMinUpdatedReadyPodsKey,
 			set: func(in *apps.InPlaceUpdateStrategy, text string) bool {
-				value, ok := parseCount(text, true)
+				value, ok := parseCount(text)
 				if ok {
 					in.ImagePreDownloadMinUpdatedReadyPods = value
 				}
@@ -68,9 +67,10 @@ func preDownloadFields() []preDownloadField {
 	}
 }
 
-// preDownloadToFields moves the annotations into the fields. An invalid value has no effect and stays an
-// annotation. A value in an unusual form ("05") also stays, so that v1alpha1 returns it unchanged. Without
-// inPlaceUpdateStrategy, no Pod is updated in place, and all values stay annotations.
+// preDownloadToFields moves the annotations into the fields. A value that the field cannot have stays an
+// annotation: a percentage of updated Pods, which has its effect there, or an invalid one. A value in an
+// unusual form ("05") also stays, so that v1alpha1 returns it unchanged. Without inPlaceUpdateStrategy, no
+// Pod is updated in place, and all values stay annotations.
 func preDownloadToFields(out *apps.CloneSet) {
 	rolling := out.Spec.UpdateStrategy.RollingUpdate
 	if rolling == nil || rolling.InPlaceUpdateStrategy == nil {
@@ -109,18 +109,11 @@ func preDownloadToAnnotations(in *apps.CloneSet, out *CloneSet) {
 	}
 }
 
-// parseCount parses a non-negative number or percentage.
-func parseCount(text string, percent bool) (*intstr.IntOrString, bool) {
-	digits, isPercent := strings.CutSuffix(text, "%")
-	if isPercent && !percent {
-		return nil, false
-	}
-	number, err := strconv.ParseInt(digits, 10, 32)
+// parseCount parses a non-negative number.
+func parseCount(text string) (*intstr.IntOrString, bool) {
+	number, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || number < 0 {
 		return nil, false
-	}
-	if isPercent {
-		return &intstr.IntOrString{Type: intstr.String, StrVal: text}, true
 	}
 	return &intstr.IntOrString{Type: intstr.Int, IntVal: int32(number)}, true
 }

@@ -27,16 +27,19 @@ func TestPreDownloadAnnotationsBecomeFields(t *testing.T) {
 		left        map[string]string
 	}{
 		"all three": {
-			"InPlaceIfPossible", map[string]string{parallelism: "5", timeout: "60", minReady: "10%"},
+			"InPlaceIfPossible", map[string]string{parallelism: "5", timeout: "60", minReady: "2"},
 			&v1beta1.InPlaceUpdateStrategy{
 				ImagePreDownloadParallelism:         new(intstr.FromInt32(5)),
 				ImagePreDownloadTimeoutSeconds:      ptr.To[int32](60),
-				ImagePreDownloadMinUpdatedReadyPods: new(intstr.FromString("10%")),
+				ImagePreDownloadMinUpdatedReadyPods: new(intstr.FromInt32(2)),
 			}, map[string]string{},
 		},
 		"a number of ready Pods, others stay": {
 			"InPlaceOnly", map[string]string{minReady: "3", "a": "b"},
 			&v1beta1.InPlaceUpdateStrategy{ImagePreDownloadMinUpdatedReadyPods: new(intstr.FromInt32(3))}, map[string]string{"a": "b"},
+		},
+		"a percentage of ready Pods, which the field cannot have": {
+			"InPlaceOnly", map[string]string{minReady: "10%"}, &v1beta1.InPlaceUpdateStrategy{}, map[string]string{minReady: "10%"},
 		},
 		"texts that are no values have no effect and stay": {
 			"InPlaceOnly", map[string]string{parallelism: "50%", timeout: "soon", minReady: "-1"},

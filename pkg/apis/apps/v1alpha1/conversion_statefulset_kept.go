@@ -14,10 +14,10 @@ import (
 // +k8s:openapi-gen=false
 // +protobuf=false
 //
-// keptStatefulSet contains the fields that a StatefulSet has only in v1beta1, in the form of v1beta1.
+// keptStatefulSet contains the fields that a StatefulSet has only in v1beta1, in the form of v1beta1. Those of
+// the status are left out: the controller computes them again.
 type keptStatefulSet struct {
-	Spec   keptStatefulSetSpec   `json:"spec,omitzero"`
-	Status keptStatefulSetStatus `json:"status,omitzero"`
+	Spec keptStatefulSetSpec `json:"spec,omitzero"`
 }
 
 // +k8s:deepcopy-gen=false
@@ -34,38 +34,20 @@ type keptStatefulSetSpec struct {
 	Ordinals                  *v1beta1.StatefulSetOrdinals                             `json:"ordinals,omitempty"`
 }
 
-// +k8s:deepcopy-gen=false
-// +k8s:openapi-gen=false
-// +protobuf=false
-//
-// keptStatefulSetStatus are the fields of the status.
-type keptStatefulSetStatus struct {
-	UpdatedReadyReplicas     int32                       `json:"updatedReadyReplicas,omitempty"`
-	UpdatedAvailableReplicas int32                       `json:"updatedAvailableReplicas,omitempty"`
-	VolumeClaims             []v1beta1.VolumeClaimStatus `json:"volumeClaims,omitempty"`
-}
-
 // keepStatefulSet writes the annotation when there is something to keep.
 func keepStatefulSet(in *apps.StatefulSet, out *StatefulSet, s conversion.Scope) error {
 	shown := &v1beta1.StatefulSet{}
 	if err := v1beta1.Convert_apps_StatefulSet_To_v1beta1_StatefulSet(in, shown, s); err != nil {
 		return err
 	}
-	kept := keptStatefulSet{
-		Spec: keptStatefulSetSpec{
-			VolumeClaimUpdateStrategy: shown.Spec.VolumeClaimUpdateStrategy,
-			ReserveOrdinals:           shown.Spec.ReserveOrdinals,
-			Lifecycle:                 shown.Spec.Lifecycle,
-			ScaleStrategy:             shown.Spec.ScaleStrategy,
-			RetentionPolicy:           shown.Spec.PersistentVolumeClaimRetentionPolicy,
-			Ordinals:                  shown.Spec.Ordinals,
-		},
-		Status: keptStatefulSetStatus{
-			UpdatedReadyReplicas:     shown.Status.UpdatedReadyReplicas,
-			UpdatedAvailableReplicas: shown.Status.UpdatedAvailableReplicas,
-			VolumeClaims:             shown.Status.VolumeClaims,
-		},
-	}
+	kept := keptStatefulSet{Spec: keptStatefulSetSpec{
+		VolumeClaimUpdateStrategy: shown.Spec.VolumeClaimUpdateStrategy,
+		ReserveOrdinals:           shown.Spec.ReserveOrdinals,
+		Lifecycle:                 shown.Spec.Lifecycle,
+		ScaleStrategy:             shown.Spec.ScaleStrategy,
+		RetentionPolicy:           shown.Spec.PersistentVolumeClaimRetentionPolicy,
+		Ordinals:                  shown.Spec.Ordinals,
+	}}
 	if apiequality.Semantic.DeepEqual(kept, keptStatefulSet{}) {
 		return nil
 	}
@@ -90,15 +72,9 @@ func restoreStatefulSet(out *apps.StatefulSet, s conversion.Scope) error {
 	restored.Spec.ScaleStrategy = kept.Spec.ScaleStrategy
 	restored.Spec.PersistentVolumeClaimRetentionPolicy = kept.Spec.RetentionPolicy
 	restored.Spec.Ordinals = kept.Spec.Ordinals
-	restored.Status.UpdatedReadyReplicas = kept.Status.UpdatedReadyReplicas
-	restored.Status.UpdatedAvailableReplicas = kept.Status.UpdatedAvailableReplicas
-	restored.Status.VolumeClaims = kept.Status.VolumeClaims
 	if err := v1beta1.Convert_v1beta1_StatefulSet_To_apps_StatefulSet(restored, hub, s); err != nil {
 		return err
 	}
 	apps.KeepStatefulSetFields(&hub.Spec, &out.Spec)
-	out.Status.UpdatedReadyReplicas = hub.Status.UpdatedReadyReplicas
-	out.Status.UpdatedAvailableReplicas = hub.Status.UpdatedAvailableReplicas
-	out.Status.VolumeClaims = hub.Status.VolumeClaims
 	return nil
 }

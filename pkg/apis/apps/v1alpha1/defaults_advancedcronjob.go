@@ -2,9 +2,9 @@ package v1alpha1
 
 import "k8s.io/utils/ptr"
 
-// SetDefaults_AdvancedCronJob fills the fields of an AdvancedCronJob, and those of the job that it
-// creates, like those of a separate job. It covers the whole object so that nothing here touches Pod
-// templates: they are defaulted when a user writes them.
+// SetDefaults_AdvancedCronJob fills the fields of an AdvancedCronJob. A BroadcastJob gets its own when it
+// is created. It covers the whole object so that nothing here touches Pod templates: they are defaulted
+// when a user writes them.
 // +k8s:defaulter-gen=covers
 func SetDefaults_AdvancedCronJob(obj *AdvancedCronJob) {
 	in := &obj.Spec
@@ -22,9 +22,6 @@ func SetDefaults_AdvancedCronJob(obj *AdvancedCronJob) {
 	}
 	if in.FailedJobsHistoryLimit == nil {
 		in.FailedJobsHistoryLimit = ptr.To[int32](1)
-	}
-	if template := in.Template.BroadcastJobTemplate; template != nil {
-		SetDefaults_BroadcastJobSpec(&template.Spec)
 	}
 }
 

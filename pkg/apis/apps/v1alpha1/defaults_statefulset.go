@@ -52,8 +52,4 @@ func SetDefaults_RollingUpdateStatefulSetStrategy(in *RollingUpdateStatefulSetSt
 	if in.MinReadySeconds == nil {
 		in.MinReadySeconds = ptr.To[int32](0)
 	}
-	inPlace := in.PodUpdatePolicy == pub.InPlaceIfPossiblePodUpdatePolicy || in.PodUpdatePolicy == pub.InPlaceOnlyPodUpdatePolicy
-	if inPlace && in.InPlaceUpdateStrategy == nil {
-		in.InPlaceUpdateStrategy = &pub.InPlaceUpdateStrategy{}
-	}
 }

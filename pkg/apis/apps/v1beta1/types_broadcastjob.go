@@ -161,7 +161,7 @@ type BroadcastJobStatus struct {
 
 	// phase is the phase of the job: running, paused, completed or failed.
 	// +optional
-	Phase BroadcastJobPhase `json:"phase,omitempty" protobuf:"bytes,8,opt,name=phase,casttype=BroadcastJobPhase"`
+	Phase BroadcastJobPhase `json:"phase" protobuf:"bytes,8,opt,name=phase,casttype=BroadcastJobPhase"`
 }
 
 // JobCondition describes one aspect of the state of a job.

@@ -285,8 +285,8 @@ type InPlaceUpdateStrategy struct {
 	ImagePreDownloadTimeoutSeconds *int32 `json:"imagePreDownloadTimeoutSeconds,omitempty" protobuf:"varint,3,opt,name=imagePreDownloadTimeoutSeconds"`
 
 	// imagePreDownloadMinUpdatedReadyPods is the number of updated and ready Pods that are
-	// required before other nodes pull the images. It is a number, or a percentage of
-	// replicas, rounded up. If unset, the nodes pull immediately.
+	// required before other nodes pull the images. It must be a number, not a percentage.
+	// If unset, the nodes pull immediately.
 	// +optional
 	ImagePreDownloadMinUpdatedReadyPods *intstr.IntOrString `json:"imagePreDownloadMinUpdatedReadyPods,omitempty" protobuf:"bytes,4,opt,name=imagePreDownloadMinUpdatedReadyPods"`
 }

@@ -179,11 +179,11 @@ type ResourcesExpr struct {
 
 // ResourceExprs is one expression for each resource.
 type ResourceExprs struct {
-	// cpu is the expression for cpu.
+	// cpu is the expression for cpu. Its variable is cpu.
 	// +optional
 	CPU string `json:"cpu,omitempty" protobuf:"bytes,1,opt,name=cpu"`
 
-	// memory is the expression for memory.
+	// memory is the expression for memory. Its variable is memory.
 	// +optional
 	Memory string `json:"memory,omitempty" protobuf:"bytes,2,opt,name=memory"`
 }

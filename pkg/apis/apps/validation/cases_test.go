@@ -249,9 +249,14 @@ var specCases = map[string]struct {
 		func(_ *apps.CloneSetSpec, r *rolling) {
 			r.InPlaceUpdateStrategy = &apps.InPlaceUpdateStrategy{
 				ImagePreDownloadParallelism: number(0), ImagePreDownloadTimeoutSeconds: ptr.To[int32](0),
-				ImagePreDownloadMinUpdatedReadyPods: text("10%"),
+				ImagePreDownloadMinUpdatedReadyPods: number(0),
 			}
 		}, nil,
+	},
+	"pre-download minUpdatedReadyPods as percentage": {
+		func(_ *apps.CloneSetSpec, r *rolling) {
+			r.InPlaceUpdateStrategy = &apps.InPlaceUpdateStrategy{ImagePreDownloadMinUpdatedReadyPods: text("10%")}
+		}, []string{rollingPath + `inPlaceUpdateStrategy.imagePreDownloadMinUpdatedReadyPods: "10%"`},
 	},
 	"pre-download parallelism as percentage": {
 		func(_ *apps.CloneSetSpec, r *rolling) {

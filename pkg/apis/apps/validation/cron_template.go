@@ -2,8 +2,10 @@ package validation
 
 import (
 	"context"
+	"math"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kruise.io/kruise/pkg/apis/apps"
@@ -25,7 +27,7 @@ func validateCronJobTemplate(template *apps.CronJobTemplate, path *field.Path) f
 	if job := template.BroadcastJobTemplate; job != nil {
 		at := path.Child("broadcastJobTemplate")
 		errs = append(errs, validateJobMetadata(&job.ObjectMeta, at.Child("metadata"))...)
-		errs = append(errs, validateBroadcastJobSpec(&job.Spec, nil, at.Child("spec"))...)
+		errs = append(errs, validateScheduledBroadcast(&job.Spec, at.Child("spec"))...)
 	}
 	if job := template.ImageListPullJobTemplate; job != nil {
 		at := path.Child("imageListPullJobTemplate")
@@ -54,6 +56,26 @@ func validateOneTemplate(template *apps.CronJobTemplate, path *field.Path) field
 	}
 }
 
+// validateScheduledBroadcast checks the spec that a created BroadcastJob has.
+func validateScheduledBroadcast(spec *apps.BroadcastJobSpec, path *field.Path) field.ErrorList {
+	filled := spec.DeepCopy()
+	fillBroadcastJob(filled)
+	return validateBroadcastJobSpec(filled, nil, path)
+}
+
+// fillBroadcastJob fills the defaults that a BroadcastJob gets when it is created.
+func fillBroadcastJob(spec *apps.BroadcastJobSpec) {
+	if spec.Parallelism == nil {
+		spec.Parallelism = new(intstr.FromInt32(math.MaxInt32))
+	}
+	if spec.CompletionPolicy.Type == "" {
+		spec.CompletionPolicy.Type = apps.CompletionPolicyAlways
+	}
+	if spec.FailurePolicy.Type == "" {
+		spec.FailurePolicy.Type = apps.FailurePolicyTypeFailFast
+	}
+}
+
 // validateScheduledPull lets every pull end: the next run may wait for it, and the history limits
 // say how many ended ones are kept.
 func validateScheduledPull(template *apps.ImagePullJobTemplate, path *field.Path) field.ErrorList {
@@ -72,7 +94,7 @@ func validateScheduledPull(template *apps.ImagePullJobTemplate, path *field.Path
 	return append(errs, validatePullDeadline(template, path)...)
 }
 
-// asDefaulted is a copy whose Pod templates are filled.
+// asDefaulted is a copy whose templates are filled like the jobs that are created from them.
 func asDefaulted(template *apps.CronJobTemplate) *apps.CronJobTemplate {
 	result := template.DeepCopy()
 	if result.JobTemplate != nil {
@@ -80,6 +102,7 @@ func asDefaulted(template *apps.CronJobTemplate) *apps.CronJobTemplate {
 	}
 	if result.BroadcastJobTemplate != nil {
 		podtemplate.Default(&result.BroadcastJobTemplate.Spec.Template, nil)
+		fillBroadcastJob(&result.BroadcastJobTemplate.Spec)
 	}
 	return result
 }

@@ -258,6 +258,9 @@ func TestAdvancedCronJob(t *testing.T) {
 				s.Template.JobTemplate.Annotations = map[string]string{"not valid": ""}
 			}, []string{`spec.template.jobTemplate.metadata.annotations: "not valid"`},
 		},
+		"BroadcastJobs without policies": {func(s *apps.AdvancedCronJobSpec) {
+			s.Template = broadcastTemplate(apps.BroadcastJobSpec{Template: podTemplate(corev1.RestartPolicyNever)})
+		}, nil},
 		"labels of BroadcastJobs": {
 			func(s *apps.AdvancedCronJobSpec) {
 				s.Template = broadcastTemplate(broadcastSpec(nil))
@@ -335,6 +338,15 @@ func TestTemplatesCannotBeChanged(t *testing.T) {
 			broadcast("a")(s)
 			s.Template.BroadcastJobTemplate.Spec.Template.Spec.DNSPolicy = corev1.DNSClusterFirst
 		}, nil},
+		"policies that a BroadcastJob gets": {broadcast("a"), func(s *apps.AdvancedCronJobSpec) {
+			broadcast("a")(s)
+			job := &s.Template.BroadcastJobTemplate.Spec
+			job.CompletionPolicy, job.FailurePolicy = apps.CompletionPolicy{}, apps.FailurePolicy{}
+		}, nil},
+		"parallelism of a BroadcastJob": {broadcast("a"), func(s *apps.AdvancedCronJobSpec) {
+			broadcast("a")(s)
+			s.Template.BroadcastJobTemplate.Spec.Parallelism = nil
+		}, []string{broadcasts}},
 		"everything else": {job("a"), func(s *apps.AdvancedCronJobSpec) {
 			job("a")(s)
 			s.Schedule, s.ConcurrencyPolicy, s.Paused, s.TimeZone = "@daily", apps.ForbidConcurrent, new(true), new("Etc/UTC")

@@ -198,6 +198,20 @@ var sidecarCases = map[string]struct {
 			agentPath + "resourcesPolicy.resourcesExpr.requests.cpu: zero", agentPath + "resourcesPolicy.resourcesExpr.requests.memory: cannot multiply",
 		},
 	},
+	"resourcesPolicy expressions of the other resource": {
+		policy(func(p *apps.ResourcesPolicy, _ *apps.SidecarContainer) {
+			p.ResourcesExpr.Limits = &apps.ResourceExprs{CPU: "Memory", Memory: "max(memory, cpu)"}
+		}), []string{
+			agentPath + `resourcesPolicy.resourcesExpr.limits.cpu: "Memory" is not a value`,
+			agentPath + `resourcesPolicy.resourcesExpr.limits.memory: "cpu" is not a value`,
+		},
+	},
+	"resourcesPolicy expressions that are tried with 1": {
+		policy(func(p *apps.ResourcesPolicy, _ *apps.SidecarContainer) {
+			p.ResourcesExpr.Limits = &apps.ResourceExprs{CPU: "cpu - 1", Memory: "memory - 100Mi"}
+			p.ResourcesExpr.Requests = &apps.ResourceExprs{CPU: "CPU*1.5e1%", Memory: "max(Memory - 100Mi, 0)"}
+		}), []string{agentPath + "resourcesPolicy.resourcesExpr.limits.memory: with 1 for memory, the value is negative"},
+	},
 	"resourcesPolicy of an init container": {
 		func(s *apps.SidecarSetSpec, c *apps.SidecarContainer) {
 			policy(func(*apps.ResourcesPolicy, *apps.SidecarContainer) {})(s, c)

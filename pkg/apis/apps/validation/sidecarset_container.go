@@ -1,9 +1,11 @@
 package validation
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -153,9 +155,22 @@ func validateExprs(exprs *apps.ResourceExprs, path *field.Path) field.ErrorList 
 		if expr.text == "" {
 			continue
 		}
-		if _, err := resourceexpr.Parse(expr.text); err != nil {
+		if err := validateExpr(expr.text, expr.name); err != nil {
 			errs = append(errs, field.Invalid(path.Child(expr.name), expr.text, err.Error()))
 		}
 	}
 	return errs
+}
+
+// validateExpr tries the expression with 1 for its variable: one core or one byte. An expression that is negative there
+// would refuse Pods with small resources, and max can prevent it.
+func validateExpr(text, variable string) error {
+	expression, err := resourceexpr.Parse(text, variable)
+	if err != nil {
+		return err
+	}
+	if _, err := expression.Value(resource.MustParse("1")); err != nil {
+		return fmt.Errorf("with 1 for %s, %w; use max to set a lowest value", variable, err)
+	}
+	return nil
 }

@@ -27,7 +27,6 @@ func validateStatefulSetChange(spec, old *apps.StatefulSetSpec, path *field.Path
 	errs := unchanged("StatefulSet", path.Child("selector"), spec.Selector, old.Selector)
 	errs = append(errs, unchanged("StatefulSet", path.Child("serviceName"), spec.ServiceName, old.ServiceName)...)
 	errs = append(errs, unchanged("StatefulSet", path.Child("podManagementPolicy"), spec.PodManagementPolicy, old.PodManagementPolicy)...)
-	errs = append(errs, validateClaimGrowth(spec, old, path.Child("volumeClaimTemplates"))...)
 	if rolling := spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		errs = append(errs, validateInPlaceOnly(rolling.PodUpdatePolicy, &spec.Template, &old.Template, path)...)
 	}

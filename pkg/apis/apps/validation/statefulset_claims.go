@@ -36,8 +36,13 @@ func validateClaimPolicies(spec *apps.StatefulSetSpec, path *field.Path) field.E
 	return errs
 }
 
-// validateClaimGrowth checks that the claims are the same apart from their size, so that existing claims can be
-// expanded. An admission plugin checks whether their storage class supports expansion.
+// ValidateClaimGrowth checks that the claims are the same apart from their size, so that existing claims can be
+// expanded. An admission plugin checks whether their storage class supports expansion. Both run only with the
+// feature gate StatefulSetAutoResizePVCGate: without it no claim is ever expanded.
+func ValidateClaimGrowth(set, old *apps.StatefulSet) field.ErrorList {
+	return validateClaimGrowth(&set.Spec, &old.Spec, field.NewPath("spec", "volumeClaimTemplates"))
+}
+
 func validateClaimGrowth(spec, old *apps.StatefulSetSpec, path *field.Path) field.ErrorList {
 	if spec.VolumeClaimUpdateStrategy.Type != apps.OnPodRollingUpdateVolumeClaimUpdateStrategyType {
 		return nil

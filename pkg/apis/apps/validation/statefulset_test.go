@@ -156,7 +156,8 @@ func TestClaimGrowth(t *testing.T) {
 			old, set := validStatefulSet(), validStatefulSet()
 			old.Spec.VolumeClaimTemplates, set.Spec.VolumeClaimTemplates = test.old, test.claims
 			set.Spec.VolumeClaimUpdateStrategy.Type = test.strategy
-			rulestest.Errors(t, test.want, validation.ValidateStatefulSetUpdate(set, old))
+			rulestest.Errors(t, test.want, validation.ValidateClaimGrowth(set, old))
+			rulestest.Errors(t, nil, validation.ValidateStatefulSetUpdate(set, old))
 		})
 	}
 }

@@ -24,33 +24,44 @@ func validateSubsetTemplateChange(template, old *apps.SubsetTemplate, path *fiel
 	return errs
 }
 
-// mutableInStatefulSets are the fields that core allows to change in a StatefulSet, and selector, which
-// has no effect in a template.
-var mutableInStatefulSets = []string{
-	"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy",
-	"minReadySeconds", "selector",
-}
+// The fields of the templates that can change. selector has no effect in a template. replicas is refused
+// there as such, so that only its removal is left.
+var (
+	mutableInStatefulSets = []string{
+		"template", "updateStrategy", "persistentVolumeClaimRetentionPolicy", "minReadySeconds", "ordinals", "replicas", "selector",
+	}
+	mutableInAdvancedStatefulSets = []string{"template", "updateStrategy", "replicas", "selector"}
+)
 
 func validateNativeStatefulSetChange(set, old *apps.StatefulSetTemplateSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for _, name := range changedFields(&set.Spec, &old.Spec) {
-		if !slices.Contains(mutableInStatefulSets, name) {
-			errs = append(errs, field.Forbidden(path.Child(name),
-				"cannot be changed in a StatefulSet; put the stored value back, or create another UnitedDeployment"))
-		}
+	return immutable(changedFields(&set.Spec, &old.Spec), mutableInStatefulSets, path)
+}
+
+// validateAdvancedStatefulSetChange compares in the form of v1beta1, which has the names of the fields.
+func validateAdvancedStatefulSetChange(set, old *apps.AdvancedStatefulSetTemplateSpec, path *field.Path) field.ErrorList {
+	spec, err := shownStatefulSet(&set.Spec)
+	if err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
+	}
+	stored, err := shownStatefulSet(&old.Spec)
+	if err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
+	}
+	errs := immutable(changedFields(spec, stored), mutableInAdvancedStatefulSets, path)
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		errs = append(errs, validateInPlaceOnly(rolling.PodUpdatePolicy, &set.Spec.Template, &old.Spec.Template, path)...)
 	}
 	return errs
 }
 
-func validateAdvancedStatefulSetChange(set, old *apps.AdvancedStatefulSetTemplateSpec, path *field.Path) field.ErrorList {
-	spec, err := defaultedStatefulSet(&set.Spec)
-	if err != nil {
-		return field.ErrorList{field.InternalError(path, err)}
+// immutable refuses the changed fields that are not mutable.
+func immutable(changed, mutable []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range changed {
+		if !slices.Contains(mutable, name) {
+			errs = append(errs, field.Forbidden(path.Child(name),
+				"cannot be changed in this template; put the stored value back, or create another UnitedDeployment"))
+		}
 	}
-	stored, err := defaultedStatefulSet(&old.Spec)
-	if err != nil {
-		return field.ErrorList{field.InternalError(path, err)}
-	}
-	spec.Selector = stored.Selector // it has no effect
-	return validateStatefulSetChange(spec, stored, path)
+	return errs
 }

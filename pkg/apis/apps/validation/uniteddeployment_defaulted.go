@@ -7,14 +7,24 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
-// defaultedStatefulSet fills the defaults of an embedded spec like those of a StatefulSet, so that rules
-// can rely on them.
-func defaultedStatefulSet(spec *apps.StatefulSetSpec) (*apps.StatefulSetSpec, error) {
-	shown, result := &v1beta1.StatefulSetSpec{}, &apps.StatefulSetSpec{}
+// shownStatefulSet is an embedded spec in v1beta1, with the defaults of a StatefulSet.
+func shownStatefulSet(spec *apps.StatefulSetSpec) (*v1beta1.StatefulSetSpec, error) {
+	shown := &v1beta1.StatefulSetSpec{}
 	if err := v1beta1.Convert_apps_StatefulSetSpec_To_v1beta1_StatefulSetSpec(spec.DeepCopy(), shown, nil); err != nil {
 		return nil, fmt.Errorf("convert statefulset: %w", err)
 	}
 	v1beta1.SetDefaults_StatefulSetSpec(shown)
+	return shown, nil
+}
+
+// defaultedStatefulSet fills the defaults of an embedded spec like those of a StatefulSet, so that rules
+// can rely on them.
+func defaultedStatefulSet(spec *apps.StatefulSetSpec) (*apps.StatefulSetSpec, error) {
+	shown, err := shownStatefulSet(spec)
+	if err != nil {
+		return nil, err
+	}
+	result := &apps.StatefulSetSpec{}
 	if err := v1beta1.Convert_v1beta1_StatefulSetSpec_To_apps_StatefulSetSpec(shown, result, nil); err != nil {
 		return nil, fmt.Errorf("convert statefulset: %w", err)
 	}

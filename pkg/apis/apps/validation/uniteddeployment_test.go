@@ -385,20 +385,29 @@ func TestUnitedDeploymentUpdate(t *testing.T) {
 		},
 		"StatefulSet: service": {
 			func(old, s *udSpec) { nativeSet(old).ServiceName, nativeSet(s).ServiceName = "a", "b" },
-			[]string{udTemplate + "statefulSetTemplate.spec.serviceName: cannot be changed in a StatefulSet"},
+			[]string{udTemplate + "statefulSetTemplate.spec.serviceName: cannot be changed in this template"},
 		},
 		"StatefulSet: claims": {
 			func(old, s *udSpec) {
 				nativeSet(old)
 				nativeSet(s).VolumeClaimTemplates = []corev1.PersistentVolumeClaim{claim("a", corev1.ReadWriteOnce)}
-			}, []string{udTemplate + "statefulSetTemplate.spec.volumeClaimTemplates: cannot be changed in a StatefulSet"},
+			}, []string{udTemplate + "statefulSetTemplate.spec.volumeClaimTemplates: cannot be changed in this template"},
 		},
-		"StatefulSet: what core lets change": {
+		"StatefulSet: revisionHistoryLimit": {
+			func(old, s *udSpec) {
+				nativeSet(old)
+				nativeSet(s).RevisionHistoryLimit = ptr.To[int32](3)
+			}, []string{udTemplate + "statefulSetTemplate.spec.revisionHistoryLimit: Forbidden"},
+		},
+		"StatefulSet: what may change": {
 			func(old, s *udSpec) {
 				nativeSet(old)
 				spec := nativeSet(s)
-				spec.Template.Spec.Containers[0].Image, spec.MinReadySeconds, spec.RevisionHistoryLimit = "demo:v2", 5, ptr.To[int32](3)
-				spec.UpdateStrategy.Type = "OnDelete"
+				spec.Template.Spec.Containers[0].Image, spec.MinReadySeconds = "demo:v2", 5
+				spec.UpdateStrategy.Type, spec.Ordinals = "OnDelete", &appsv1.StatefulSetOrdinals{Start: 1}
+				spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+					WhenDeleted: "Delete", WhenScaled: "Retain",
+				}
 				spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "demo"}}
 			}, nil,
 		},
@@ -422,7 +431,34 @@ func TestUnitedDeploymentUpdate(t *testing.T) {
 			func(old, s *udSpec) {
 				advanced(old)
 				advanced(s).VolumeClaimTemplates = []corev1.PersistentVolumeClaim{claim("a", corev1.ReadWriteOnce)}
+			}, []string{udTemplate + "advancedStatefulSetTemplate.spec.volumeClaimTemplates: Forbidden"},
+		},
+		"advanced StatefulSet: settings": {
+			func(old, s *udSpec) {
+				advanced(old)
+				spec := advanced(s)
+				spec.RevisionHistoryLimit, spec.PodManagementPolicy = ptr.To[int32](3), "Parallel"
+				spec.ReserveOrdinals = []intstr.IntOrString{intstr.FromInt32(1)}
+			}, []string{
+				udTemplate + "advancedStatefulSetTemplate.spec.revisionHistoryLimit: Forbidden",
+				udTemplate + "advancedStatefulSetTemplate.spec.podManagementPolicy: Forbidden",
+				udTemplate + "advancedStatefulSetTemplate.spec.reserveOrdinals: Forbidden",
+			},
+		},
+		"advanced StatefulSet: what may change": {
+			func(old, s *udSpec) {
+				advanced(old)
+				spec := advanced(s)
+				spec.Template.Spec.Containers[0].Image, spec.UpdateStrategy.Type = "demo:v2", "OnDelete"
 			}, nil,
+		},
+		"advanced StatefulSet: InPlaceOnly": {
+			func(old, s *udSpec) {
+				inPlace := &apps.RollingUpdateStatefulSetStrategy{PodUpdatePolicy: pub.InPlaceOnlyPodUpdatePolicy}
+				advanced(old).UpdateStrategy.RollingUpdate = inPlace
+				spec := advanced(s)
+				spec.UpdateStrategy.RollingUpdate, spec.Template.Spec.HostNetwork = inPlace, true
+			}, []string{udTemplate + "advancedStatefulSetTemplate.spec.template.spec.hostNetwork: InPlaceOnly"},
 		},
 		"CloneSet: InPlaceOnly": {
 			func(old, s *udSpec) {

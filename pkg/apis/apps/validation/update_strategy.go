@@ -63,11 +63,17 @@ func validateInPlaceUpdateStrategy(strategy *apps.InPlaceUpdateStrategy, path *f
 		return nil
 	}
 	errs := notNegative(int64(strategy.GracePeriodSeconds), path.Child("gracePeriodSeconds"))
-	if parallelism := strategy.ImagePreDownloadParallelism; parallelism != nil && (parallelism.Type != intstr.Int || parallelism.IntVal < 0) {
-		errs = append(errs, field.Invalid(path.Child("imagePreDownloadParallelism"), parallelism.String(),
-			"must be a non-negative number of nodes such as 5, not a percentage"))
-	}
+	errs = append(errs, validateNumber(strategy.ImagePreDownloadParallelism, "nodes", path.Child("imagePreDownloadParallelism"))...)
 	timeout := int64(ptr.Deref(strategy.ImagePreDownloadTimeoutSeconds, 0))
 	errs = append(errs, notNegative(timeout, path.Child("imagePreDownloadTimeoutSeconds"))...)
-	return append(errs, validateAmount(strategy.ImagePreDownloadMinUpdatedReadyPods, path.Child("imagePreDownloadMinUpdatedReadyPods"))...)
+	return append(errs,
+		validateNumber(strategy.ImagePreDownloadMinUpdatedReadyPods, "Pods", path.Child("imagePreDownloadMinUpdatedReadyPods"))...)
+}
+
+// validateNumber refuses percentages. what is counted, for the message.
+func validateNumber(value *intstr.IntOrString, what string, path *field.Path) field.ErrorList {
+	if value == nil || value.Type == intstr.Int && value.IntVal >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, value.String(), "must be a non-negative number of "+what+" such as 5, not a percentage")}
 }

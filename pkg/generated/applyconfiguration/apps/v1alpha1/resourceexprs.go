@@ -7,9 +7,9 @@ package v1alpha1
 //
 // ResourceExprs is one expression for each resource.
 type ResourceExprsApplyConfiguration struct {
-	// cpu is the expression for cpu.
+	// cpu is the expression for cpu. Its variable is cpu.
 	CPU *string `json:"cpu,omitempty"`
-	// memory is the expression for memory.
+	// memory is the expression for memory. Its variable is memory.
 	Memory *string `json:"memory,omitempty"`
 }
 

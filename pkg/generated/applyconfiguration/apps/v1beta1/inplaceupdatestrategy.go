@@ -23,8 +23,8 @@ type InPlaceUpdateStrategyApplyConfiguration struct {
 	// take. If unset, the value is 300.
 	ImagePreDownloadTimeoutSeconds *int32 `json:"imagePreDownloadTimeoutSeconds,omitempty"`
 	// imagePreDownloadMinUpdatedReadyPods is the number of updated and ready Pods that are
-	// required before other nodes pull the images. It is a number, or a percentage of
-	// replicas, rounded up. If unset, the nodes pull immediately.
+	// required before other nodes pull the images. It must be a number, not a percentage.
+	// If unset, the nodes pull immediately.
 	ImagePreDownloadMinUpdatedReadyPods *intstr.IntOrString `json:"imagePreDownloadMinUpdatedReadyPods,omitempty"`
 }
 
