@@ -63,6 +63,14 @@ func TestScaleInThatAHookHolds(t *testing.T) {
 	assert.Equal(t, "CloneSet web deletes Pods: it has 3 and wants 1; wait.", Explain(f).String())
 }
 
+// The controller of a DaemonSet does not count its spec as observed while it cannot create Pods.
+func TestWarningAboutASpecThatIsNotObserved(t *testing.T) {
+	f := facts(t, "observedGeneration: 2", "observedGeneration: 1")
+	f.Warnings = []string{"FailedCreate: exceeded quota", "older"}
+	assert.Equal(t, "CloneSet web has a change that the controller has not observed, and a warning: FailedCreate: exceeded quota; "+
+		"fix that, or check that the Pods of kruise-controller-manager in kruise-system run.", Explain(f).String())
+}
+
 // The warnings about the first Pod that is not available explain it, and not another one.
 func TestWarningsOfAPodOfAWorkload(t *testing.T) {
 	f := facts(t)
@@ -74,6 +82,7 @@ func TestWarningsOfAPodOfAWorkload(t *testing.T) {
 		Explain(f).String())
 }
 
+// Case kubectl-plugin 30a.
 func TestWarningsThatExplainTheStateOfAPod(t *testing.T) {
 	assert.Zero(t, current(nil))
 	for status, want := range map[string]string{

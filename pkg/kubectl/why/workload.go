@@ -52,9 +52,15 @@ func workloadDeleted(f *Facts) *Finding {
 	return f.finding("wait until its Pods have stopped", "is being deleted")
 }
 
+// specNotObserved finds a change that the controller has not observed. A DaemonSet also counts as not observed while its Pods cannot be
+// created, which only a warning says.
 func specNotObserved(f *Facts) *Finding {
 	if f.Progress.Observed {
 		return nil
+	}
+	if len(f.Warnings) > 0 {
+		return f.finding("fix that, or check that the Pods of kruise-controller-manager in kruise-system run",
+			"has a change that the controller has not observed, and a warning: %s", oneLine(f.Warnings[0]))
 	}
 	return f.finding("check that the Pods of kruise-controller-manager in kruise-system run",
 		"has a change that the controller has not observed")
