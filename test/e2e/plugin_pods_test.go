@@ -145,8 +145,9 @@ get clone/web -o jsonpath='{.spec.replicas}'`)
 	s.shows("pods.txt")
 	described, err := s.run(t.Context(), "kubectl-kruise describe clone/web")
 	require.NoError(t, err, described)
+	_, events, _ := strings.Cut(described, "Events:")
 	for _, event := range []string{"SuccessfulCreate", "SuccessfulDelete"} {
-		assert.Contains(t, described[strings.Index(described, "Events:"):], event)
+		assert.Contains(t, events, event)
 	}
 }
 
