@@ -86,7 +86,8 @@ func up(ctx context.Context, l *local, _ []string) error {
 		temperature = fmt.Sprintf("cold: %d of the cluster's programs were built", n)
 	}
 	l.say("up (%s)", temperature)
-	_, err := fmt.Fprintf(l.out, "\nexport KUBECONFIG=%s\n", l.cluster.Kubeconfig())
+	_, err := fmt.Fprintf(l.out, "\nexport KUBECONFIG=%s PATH=%s:%s:$PATH\n",
+		l.cluster.Kubeconfig(), filepath.Dir(l.cluster.Binary("kubectl")), filepath.Join(l.root, "bin"))
 	return err
 }
 

@@ -1,6 +1,8 @@
 package kubectl
 
 import (
+	"bytes"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,7 +55,24 @@ func NewCommand(args []string, streams genericiooptions.IOStreams) (*cobra.Comma
 	factory := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
 	extend(root, factory, streams)
 	rename(root)
+	showInvocation(root)
 	return root, nil
+}
+
+// showInvocation makes the usage of all commands name the program as users call it. The template of kubectl uses the first word of the
+// name of the root command, which cannot contain a space.
+func showInvocation(root *cobra.Command) {
+	usage := root.UsageFunc()
+	root.SetUsageFunc(func(command *cobra.Command) error {
+		out, text := command.OutOrStdout(), &bytes.Buffer{}
+		command.SetOut(text)
+		defer command.SetOut(out)
+		if err := usage(command); err != nil {
+			return err
+		}
+		_, err := io.WriteString(out, strings.ReplaceAll(text.String(), `Use "`+program+" ", `Use "`+invocation+" "))
+		return err
+	})
 }
 
 // rename makes the examples of kubectl's commands call the plugin. The first pair of the replacer keeps what calls

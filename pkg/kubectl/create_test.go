@@ -130,7 +130,7 @@ func TestProgressOfRestartsAndPulls(t *testing.T) {
 	assert.Equal(t, "error: s failed", result.Err)
 	const job = "apiVersion: apps.kruise.io/v1beta1\nkind: ImagePullJob\nmetadata: {name: j}\n" +
 		"status: {desired: 2, succeeded: 2, completionTime: \"2026-01-01T00:00:00Z\"}"
-	result = kubectltest.Watch(t, server, after("0 of 0", job), "create", "ImagePullJob", "j", "--image=i:1", "--parallelism=50%", "--wait")
+	result = kubectltest.Watch(t, server, after("0 of 0", job), "create", "ImagePullJob", "j", "--image=i:1", "--parallelism=5", "--wait")
 	assert.Equal(t, "imagepulljob.apps.kruise.io/j created\n0 of 0 nodes have the image, 0 pull, 0 failed\n"+
 		"2 of 2 nodes have the image, 0 pull, 0 failed\n", result.Out)
 }

@@ -167,6 +167,7 @@ metadata:
   labels: {app: web, controller-revision-hash: web-b}
   ownerReferences: [{apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, name: web, uid: uid-of-web, controller: true}]
 spec:
+  nodeName: node-1
   containers: [{name: main, image: "nginx:2"}]
 status: {phase: Running, conditions: [{type: Ready, status: "True"}]}`
 

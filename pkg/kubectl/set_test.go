@@ -71,6 +71,7 @@ func TestSetEnv(t *testing.T) {
 	assert.Empty(t, containers(t, server, "clonesets", "web", ofTemplate...)["main"]["env"])
 }
 
+// Case kubectl-plugin 40.
 func TestSetResourcesAndServiceAccount(t *testing.T) {
 	server := kubectltest.New(t, cloneSet)
 	assert.Equal(t, "cloneset.apps.kruise.io/web resource requirements updated\n",
@@ -93,7 +94,7 @@ func TestExpose(t *testing.T) {
 	assert.Contains(t, fails(t, server, "expose", "asts/db", "--port=80"), "cannot expose a StatefulSet.apps.kruise.io")
 }
 
-// Case kubectl-plugin 20.
+// Cases kubectl-plugin 20, 41.
 func TestScale(t *testing.T) {
 	server := kubectltest.New(t, cloneSet)
 	assert.Equal(t, "cloneset.apps.kruise.io/web scaled\n", run(t, server, "scale", "clone/web", "--replicas=3"))

@@ -40,4 +40,5 @@ func TestDescribe(t *testing.T) {
 // Case kubectl-plugin 37.
 func TestGetAll(t *testing.T) {
 	golden.Compare(t, "get-all.txt", run(t, family(t), "get", "all"))
+	golden.Compare(t, "get-all.txt", run(t, family(t).Remove("rollouts.kruise.io", "rollouts"), "get", "all"))
 }

@@ -23,12 +23,12 @@ involvedObject: {uid: uid-of-db}
 type: Warning
 reason: FailedCreate
 message: create Pod db-1 in StatefulSet db failed`
-	waiting := strings.NewReplacer("web-1", "web-2", `{type: Ready, status: "True"}`, `{type: PodScheduled, status: "False", message: full}`).Replace(pod)
+	waiting := strings.NewReplacer("  nodeName: node-1\n", "", "web-1", "web-2", `{type: Ready, status: "True"}`, `{type: PodScheduled, status: "False", message: full}`).Replace(pod)
 	governed := strings.NewReplacer("web-1", "web-3", "  labels:", "  annotations: {kruise.io/related-pub: b}\n  labels:", `"True"`, `"False"`).Replace(pod)
 	server := kubectltest.New(t, strings.ReplaceAll(asts, "updatedReplicas: 2, updatedAvailableReplicas: 2", "updatedReplicas: 1"),
 		cloneSet, pod, waiting, governed, warning, budget, sidecarSet)
 	for object, want := range map[string]string{
-		"cloneset/web":           "CloneSet web waits for Pod web-2, which has no node: full; change its requests, its node selection or the nodes.\n",
+		"cloneset/web":           "CloneSet web waits for Pod web-2, which has no node: full; change its requests, its node selection, its claims or the nodes.\n",
 		"asts/db":                "Advanced StatefulSet db has a warning: FailedCreate: create Pod db-1 in StatefulSet db failed; fix that: the controller then tries again.\n",
 		"pod/web-1":              "Pod web-1 is available; there is nothing to do.\n",
 		"podunavailablebudget/b": "PodUnavailableBudget b allows no disruption because Pods are not ready: web-3; run: kubectl kruise why pod/web-3.\n",

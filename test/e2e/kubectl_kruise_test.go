@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 	"kruise.io/kruise/hack/images"
 )
 
-// buildPlugin compiles the plugin once for all tests.
+// buildPlugin compiles the plugin once for all tests. Beside it is the link by which kubectl asks it to complete arguments.
 var buildPlugin = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "kubectl-kruise-*")
 	if err != nil {
@@ -27,8 +28,10 @@ var buildPlugin = sync.OnceValues(func() (string, error) {
 	out := filepath.Join(dir, images.Plugin().Name)
 	build := exec.Command("go", "build", "-o", out, images.Plugin().Package) // It outlives the first test.
 	build.Dir = filepath.Join("..", "..")
-	_, err = build.CombinedOutput()
-	return out, err
+	if printed, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, printed)
+	}
+	return out, os.Symlink(out, filepath.Join(dir, "kubectl_complete-kruise"))
 })
 
 // plugin runs the plugin in the test's namespace. It returns what it printed on both outputs.
@@ -36,7 +39,7 @@ func (e *env) plugin(args ...string) (string, error) {
 	e.t.Helper()
 	program, err := buildPlugin()
 	require.NoError(e.t, err, "build the plugin")
-	out, err := exec.CommandContext(e.t.Context(), program, append(args, "--namespace", e.namespace)...).CombinedOutput()
+	out, err := exec.CommandContext(e.t.Context(), program, append([]string{"--namespace", e.namespace}, args...)...).CombinedOutput()
 	return string(out), err
 }
 
@@ -139,8 +142,8 @@ func TestPluginShowsAndRemovesPodsOfACloneSet(t *testing.T) {
 	assert.Equal(t, pods[2].Name, e.pods("web")[0].Name)
 }
 
-// Cases kubectl-plugin 15, 36: containers are restarted, with progress.
-func TestPluginRestartsContainers(t *testing.T) {
+// Cases kubectl-plugin 15, 36: containers are restarted and images are pulled, with progress.
+func TestPluginRestartsContainersAndPullsImages(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.apply(manifest("web", "replicas: 3", "replicas: 1"))
@@ -151,6 +154,11 @@ func TestPluginRestartsContainers(t *testing.T) {
 	assert.True(t, strings.HasPrefix(out, "containerrecreaterequest.apps.kruise.io/again created\n"), out)
 	assert.Contains(t, out, "Completed main=Succeeded")
 	assert.EqualValues(t, 1, e.pods("web")[0].Status.ContainerStatuses[0].RestartCount)
+
+	out, err = e.plugin("create", "ImagePullJob", "warm", "--image=kruise.local/demo:v1", "--nodes="+e.pods("web")[0].Spec.NodeName, "--wait")
+	require.NoError(t, err, out)
+	assert.Regexp(t, "^imagepulljob.apps.kruise.io/warm created\n(. of . nodes have the image, . pull, 0 failed\n)+$", out)
+	assert.True(t, strings.HasSuffix(out, "\n1 of 1 nodes have the image, 0 pull, 0 failed\n"), out)
 }
 
 // Case kubectl-plugin 14: replicas move from a Deployment.
@@ -180,6 +188,6 @@ func TestPluginSaysWhyARolloutStandsStill(t *testing.T) {
 	e.eventually("the reason is known", func(c *require.Assertions, _ context.Context) {
 		out, err := e.plugin("why", "clone/big")
 		c.NoError(err, out)
-		c.Regexp("^CloneSet big waits for Pod big-[a-z0-9]+, which has no node: .*; change its requests, its node selection or the nodes.\n$", out)
+		c.Regexp("^CloneSet big waits for Pod big-[a-z0-9]+, which has no node: .*; change its requests, its node selection, its claims or the nodes.\n$", out)
 	})
 }

@@ -217,6 +217,8 @@ func TestHotUpgradesLoseNoRequest(t *testing.T) {
 	assert.Equal(t, pod.UID, after[0].UID)
 	assert.Contains(t, after[0].Annotations["kruise.io/sidecarset-working-hotupgrade-container"], "mesh-1")
 	e.said("ResetContainerSucceed", name)
+	// Case kubectl-plugin 18.
+	e.runs("Enter working container mesh-1 of SidecarSet.\n", "exec", pod.Name, "-S", "mesh", "--", "/mesh", "wait")
 }
 
 // The examples of the repository work without changes.

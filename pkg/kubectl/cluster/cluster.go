@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -166,9 +167,9 @@ func (c *Cluster) Claims(ctx context.Context, pod *corev1.Pod) ([]*corev1.Persis
 	return claims, nil
 }
 
-// Warnings returns the messages of the warnings about an object, the newest first. The UID selects the events, so
-// those of an earlier object of the same name are left out.
-func (c *Cluster) Warnings(ctx context.Context, object metav1.Object) ([]string, error) {
+// Warnings returns the messages of the warnings about an object that happened after a time, the newest first. The zero time
+// selects all. The UID selects the events, so those of an earlier object of the same name are left out.
+func (c *Cluster) Warnings(ctx context.Context, object metav1.Object, after time.Time) ([]string, error) {
 	list, err := c.Core.CoreV1().Events(object.GetNamespace()).List(ctx,
 		metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(object.GetUID())})
 	if err != nil {
@@ -177,7 +178,8 @@ func (c *Cluster) Warnings(ctx context.Context, object metav1.Object) ([]string,
 	slices.SortStableFunc(list.Items, func(a, b corev1.Event) int { return latest(&b).Compare(latest(&a).Time) })
 	var warnings []string
 	for i := range list.Items {
-		if event := &list.Items[i]; event.Type == corev1.EventTypeWarning {
+		event := &list.Items[i]
+		if event.Type == corev1.EventTypeWarning && (after.IsZero() || latest(event).After(after)) {
 			warnings = append(warnings, event.Reason+": "+event.Message)
 		}
 	}

@@ -56,7 +56,7 @@ func newPull(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra
 			kubectl kruise create ImagePullJob warm --image=nginx:1.29 --parallelism=10 --wait`),
 	}, flags.job)
 	command.Flags().StringVar(&flags.image, "image", "", "Image to pull.")
-	command.Flags().StringVar(&flags.parallelism, "parallelism", "", "Number or percentage of nodes that pull at a time.")
+	command.Flags().StringVar(&flags.parallelism, "parallelism", "", "Number of nodes that pull at a time.")
 	command.Flags().StringSliceVar(&flags.nodes, "nodes", nil, "Names of the nodes. The default is all.")
 	command.Flags().StringSliceVar(&flags.secrets, "pull-secrets", nil, "Names of the Secrets for the registry.")
 	command.Flags().BoolVar(&o.wait, "wait", false, "Print the progress until the job has ended.")

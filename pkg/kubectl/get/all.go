@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	kubectlget "k8s.io/kubectl/pkg/cmd/get"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
@@ -61,7 +63,8 @@ func all(factory cmdutil.Factory, streams genericiooptions.IOStreams) error {
 		if err := options.Complete(factory, kubectlget.NewCmdGet("kubectl kruise", factory, part), args); err != nil {
 			return err
 		}
-		if err := options.Run(factory, args); err != nil {
+		// Discovery is cached for hours, so it can list a kind that the server no longer has.
+		if err := utilerrors.FilterOut(options.Run(factory, args), apierrors.IsNotFound); err != nil {
 			return fmt.Errorf("get %s: %w", resource, err)
 		}
 		if table.Len() > 0 {

@@ -30,6 +30,8 @@ type Server struct {
 	URL string
 
 	resources []resource
+	// removed are resources that only discovery still lists.
+	removed []string
 	// lock guards the fields below it.
 	lock sync.Mutex
 	// version is the last resourceVersion. It grows with each write of any object.
@@ -73,6 +75,13 @@ func (s *Server) Prefer(version string) *Server {
 			s.resources[i].versions = append([]string{version}, others...)
 		}
 	}
+	return s
+}
+
+// Remove stops serving a resource that discovery still lists. A client sees that after the deletion of a CustomResourceDefinition,
+// because it keeps what discovery answered for hours.
+func (s *Server) Remove(group, plural string) *Server {
+	s.removed = append(s.removed, group+"/"+plural)
 	return s
 }
 
@@ -179,7 +188,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, group, version st
 		namespace, rest = rest[1], rest[2:]
 	}
 	for _, candidate := range s.resources {
-		if candidate.group != group || candidate.plural != rest[0] || !slices.Contains(candidate.versions, version) {
+		if candidate.group != group || candidate.plural != rest[0] || !slices.Contains(candidate.versions, version) ||
+			slices.Contains(s.removed, group+"/"+candidate.plural) {
 			continue
 		}
 		at := request{server: s, resource: candidate, version: version, namespace: namespace}

@@ -60,8 +60,8 @@ func budgetAllows(f *Facts) *Finding {
 	if f.Budget.Status.UnavailableAllowed <= 0 {
 		return nil
 	}
-	return f.aboutBudget("there is nothing to do", "allows %d more unavailable Pods: %d are available, %d must be",
-		f.Budget.Status.UnavailableAllowed, f.Budget.Status.CurrentAvailable, f.Budget.Status.DesiredAvailable)
+	return f.aboutBudget("there is nothing to do", "allows disruptions: %d of %d Pods are available, %d must be",
+		f.Budget.Status.CurrentAvailable, f.Budget.Status.TotalReplicas, f.Budget.Status.DesiredAvailable)
 }
 
 // budgetNeverAllows finds a budget that would refuse also if all its Pods were available.
@@ -71,7 +71,7 @@ func budgetNeverAllows(f *Facts) *Finding {
 		return nil
 	}
 	return f.aboutBudget("raise maxUnavailable or lower minAvailable",
-		"requires %d available Pods of %d replicas and never allows a disruption",
+		"requires %d available Pods of %d and never allows a disruption",
 		s.DesiredAvailable, s.TotalReplicas)
 }
 
@@ -81,7 +81,7 @@ func budgetGranted(f *Facts) *Finding {
 	if granted == 0 {
 		return nil
 	}
-	return f.aboutBudget("wait until they have happened", "has granted %d disruptions that have not happened yet", granted)
+	return f.aboutBudget("wait until they have happened", "has granted disruptions that have not happened yet: %d", granted)
 }
 
 // budgetPodsMissing names the Pods that are not ready, and asks about the first one.
@@ -102,6 +102,6 @@ func budgetPodsMissing(f *Facts) *Finding {
 func budgetUsedUp(f *Facts) *Finding {
 	s := f.Budget.Status
 	return f.aboutBudget("create the missing Pods, or change the budget",
-		"allows no disruption: %d Pods of %d replicas are available, %d must be",
+		"allows no disruption: %d of %d Pods are available, %d must be",
 		s.CurrentAvailable, s.TotalReplicas, s.DesiredAvailable)
 }

@@ -26,8 +26,11 @@ type Facts struct {
 	Budget  *v1beta1.PodUnavailableBudget
 	Budgets []*v1beta1.PodUnavailableBudget
 
-	// Warnings are the messages of warnings about the asked object, the newest first.
+	// Warnings are the messages of warnings about the asked object, the newest first. Those about a Pod are not older than its state:
+	// see current.
 	Warnings []string
+	// PodWarnings are the warnings about the first Pod of the workload that is not available.
+	PodWarnings []string
 }
 
 // Finding is the answer: a sentence in three parts.

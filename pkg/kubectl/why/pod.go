@@ -40,8 +40,8 @@ var waiting = []Cause{
 
 // podCauses are the causes of a Pod that was asked about.
 var podCauses = append(slices.Clone(waiting),
-	Cause{"last warning", podWarning},
 	Cause{"protected by a budget", podProtected},
+	Cause{"last warning", podWarning},
 	Cause{"available", podAvailable},
 )
 
@@ -122,13 +122,21 @@ func markerOf(hook *pub.LifecycleHook, pod *corev1.Pod, present bool) string {
 	return "markers of the hook"
 }
 
-// notScheduled finds a Pod without a node. The message is that of the scheduler.
+// notScheduled finds a Pod without a node. The message is that of the scheduler. A Pod without a message was not tried by any
+// scheduler: it has a gate, or its scheduler does not run.
 func notScheduled(f *Facts) *Finding {
 	c := podstate.Condition(f.Pod, corev1.PodScheduled)
-	if podstate.Scheduled(f.Pod) || c == nil {
+	switch {
+	case podstate.Scheduled(f.Pod):
 		return nil
+	case len(f.Pod.Spec.SchedulingGates) > 0:
+		return f.aboutPod("ask the program that removes this gate",
+			"has no node: it has the scheduling gate %s", f.Pod.Spec.SchedulingGates[0].Name)
+	case c == nil:
+		return f.aboutPod("check that this scheduler runs", "has no node: scheduler %s has not tried to find one", f.Pod.Spec.SchedulerName)
+	default:
+		return f.aboutPod("change its requests, its node selection, its claims or the nodes", "has no node: %s", oneLine(c.Message))
 	}
-	return f.aboutPod("change its requests, its node selection or the nodes", "has no node: %s", oneLine(c.Message))
 }
 
 // containerWaits finds a container that waits for one of the reasons. crashed says that the reason is a container
@@ -218,18 +226,30 @@ func readinessGate(f *Facts) *Finding {
 // containersNotReady finds a container that is not ready for a reason without a cause of its own.
 func containersNotReady(f *Facts) *Finding {
 	for _, status := range f.Pod.Status.ContainerStatuses {
-		if status.Ready {
+		switch {
+		case status.Ready:
 			continue
-		}
-		if status.State.Running != nil {
+		case status.State.Running != nil:
 			return f.aboutPod("check its readiness probe", "has a container %s that runs but is not ready", status.Name)
+		case status.State.Terminated != nil:
+			return f.aboutPod(fmt.Sprintf("run: kubectl logs %s -c %s", f.Pod.Name, status.Name),
+				"has a container %s that has ended with exit code %d", status.Name, status.State.Terminated.ExitCode)
+		default:
+			return f.warned(fmt.Sprintf("has a container %s that does not run", status.Name))
 		}
-		return f.aboutPod("look at the events of the Pod", "has a container %s that does not run", status.Name)
 	}
 	if !podstate.ConditionReady(f.Pod) {
-		return f.aboutPod("look at the events of the Pod", "is not ready")
+		return f.warned("is not ready")
 	}
 	return nil
+}
+
+// warned returns a finding about a Pod whose status does not say more than fact. The last warning then usually does.
+func (f *Facts) warned(fact string) *Finding {
+	if len(f.Warnings) == 0 {
+		return f.aboutPod("look at the events of the Pod", "%s", fact)
+	}
+	return f.aboutPod("fix that", "%s: %s", fact, oneLine(f.Warnings[0]))
 }
 
 // minReady finds a Pod that is ready for a shorter time than minReadySeconds.
@@ -241,6 +261,7 @@ func minReady(f *Facts) *Finding {
 	return f.aboutPod("wait", "is ready and counts as available in %s", rest.Round(time.Second))
 }
 
+// podWarning finds a warning about a Pod that is available. Facts has no warnings from before the Pod was ready.
 func podWarning(f *Facts) *Finding {
 	if len(f.Warnings) == 0 {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,7 @@ import (
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/kubectl/cluster"
 	"kruise.io/kruise/pkg/kubectl/workload"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 // Read collects the facts about an object: a workload that rolls out, a Pod, or a PodUnavailableBudget. Another kind
@@ -48,11 +50,25 @@ func Read(ctx context.Context, c *cluster.Cluster, now clock.PassiveClock, kind 
 	if err != nil {
 		return nil, err
 	}
-	f.Warnings, err = c.Warnings(ctx, accessor)
+	f.Warnings, err = c.Warnings(ctx, accessor, current(f.Pod))
 	return f, err
 }
 
-// readWorkload reads the workload, its progress and its Pods.
+// current returns the time since which warnings about a Pod can explain its state. A Pod that is ready got over all earlier ones, and a
+// Pod that has a node got over those of the scheduler. The zero time stands for no Pod and for a Pod without a node.
+func current(pod *corev1.Pod) time.Time {
+	if pod == nil {
+		return time.Time{}
+	}
+	for _, state := range []corev1.PodConditionType{corev1.PodReady, corev1.PodScheduled} {
+		if c := podstate.Condition(pod, state); c != nil && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
+// readWorkload reads the workload, its progress, its Pods, and the warnings about the first Pod that is not available.
 func (f *Facts) readWorkload(ctx context.Context, c *cluster.Cluster, row *workload.Kind, namespace, name string) (err error) {
 	if f.Workload, err = c.Workload(ctx, row, namespace, name); err != nil {
 		return err
@@ -60,7 +76,12 @@ func (f *Facts) readWorkload(ctx context.Context, c *cluster.Cluster, row *workl
 	if f.Progress, err = f.Workload.Progress(); err != nil {
 		return err
 	}
-	f.Pods, err = c.Pods(ctx, f.Workload)
+	if f.Pods, err = c.Pods(ctx, f.Workload); err != nil {
+		return err
+	}
+	if waiting := f.unavailable(); len(waiting) > 0 {
+		f.PodWarnings, err = c.Warnings(ctx, waiting[0], current(waiting[0]))
+	}
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/kubectl/workload"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -40,13 +41,16 @@ func facts(t *testing.T, replacements ...string) *Facts {
 	return &Facts{Now: now, Workload: w, Progress: progress}
 }
 
-// pod returns a Pod at the newest revision from JSON in the form of YAML.
+// pod returns a Pod at the newest revision from JSON in the form of YAML. It has a node unless the text says something about that.
 func pod(t *testing.T, text string) *corev1.Pod {
 	t.Helper()
 	found := &corev1.Pod{}
 	require.NoError(t, yaml.UnmarshalStrict([]byte(text), found), text)
 	if found.Name == "" {
 		found.Name = "web-1"
+	}
+	if podstate.Condition(found, corev1.PodScheduled) == nil && found.Spec.SchedulerName == "" {
+		found.Spec.NodeName = "n1"
 	}
 	if found.Labels == nil {
 		found.Labels = map[string]string{}
@@ -79,9 +83,9 @@ func TestCausesOfWorkloads(t *testing.T) {
 		"paused": {facts: []string{"STRATEGY", paused},
 			want: "CloneSet web is paused with 1 of 3 Pods updated; run: kubectl kruise rollout resume clonesets.apps.kruise.io/web."},
 		"updated by the user": {facts: []string{"STRATEGY", "type: OnDelete"},
-			want: "CloneSet web has the update strategy OnDelete, and 2 of its 3 Pods are old; delete the old Pods yourself."},
+			want: "CloneSet web has the update strategy OnDelete with 1 of 3 Pods updated; delete the old Pods yourself."},
 		"kept by the partition": {facts: []string{"STRATEGY", partition},
-			want: "CloneSet web has updated the 1 Pods that its partition allows, and keeps 2 old ones; lower the partition to update more Pods."},
+			want: "CloneSet web has 1 of 3 Pods updated, as many as its partition allows; lower the partition to update more Pods."},
 		"budget used up": {with: func(f *Facts) {
 			f.Budgets = []*v1beta1.PodUnavailableBudget{{
 				ObjectMeta: metav1.ObjectMeta{Name: "b"}, Status: v1beta1.PodUnavailableBudgetStatus{CurrentAvailable: 2, DesiredAvailable: 2},
@@ -96,7 +100,7 @@ func TestCausesOfWorkloads(t *testing.T) {
 				pod(t, `{metadata: {name: old, labels: {controller-revision-hash: web-old}}, status: {phase: Failed}}`),
 				pod(t, `{status: {conditions: [{type: PodScheduled, status: "False", message: "0/3 nodes are available."}]}}`),
 			}
-		}, want: "CloneSet web waits for Pod web-1, which has no node: 0/3 nodes are available; change its requests, its node selection or the nodes."},
+		}, want: "CloneSet web waits for Pod web-1, which has no node: 0/3 nodes are available; change its requests, its node selection, its claims or the nodes."},
 		"deadline exceeded": {facts: []string{" STATUS", `, conditions: [{type: Progressing, status: "False", message: "timed out"}]`},
 			want: "CloneSet web made no progress before its deadline: timed out; run: kubectl kruise rollout undo clonesets.apps.kruise.io/web."},
 		"last warning": {with: func(f *Facts) { f.Warnings = []string{"FailedCreate: quota", "older"} },
@@ -145,7 +149,7 @@ func TestCausesOfPods(t *testing.T) {
 			want: "is held by its inPlaceUpdate hook in state PreparingUpdate: it has the finalizer hold/update; " +
 				"remove it from the Pod when the work of the hook is done."},
 		"not scheduled": {pod: `{status: {conditions: [{type: PodScheduled, status: "False", message: "no node"}]}}`,
-			want: "has no node: no node; change its requests, its node selection or the nodes."},
+			want: "has no node: no node; change its requests, its node selection, its claims or the nodes."},
 		"image": {pod: container("state: {waiting: {reason: ImagePullBackOff, message: not found}}"),
 			want: "cannot start container main with image nginx:2: ImagePullBackOff: not found; correct the Pod template."},
 		"launch order": {pod: `{spec: {containers: [{name: main, env: [{name: KRUISE_CONTAINER_BARRIER,
@@ -218,17 +222,17 @@ func TestCausesOfBudgets(t *testing.T) {
 		"no Pods": {status: with(func(s *v1beta1.PodUnavailableBudgetStatus) { s.TotalReplicas = 0 }),
 			want: "protects no Pods; check its selector or its targetRef."},
 		"allows more": {status: with(func(s *v1beta1.PodUnavailableBudgetStatus) { s.UnavailableAllowed, s.CurrentAvailable = 1, 3 }),
-			want: "allows 1 more unavailable Pods: 3 are available, 2 must be; there is nothing to do."},
+			want: "allows disruptions: 3 of 3 Pods are available, 2 must be; there is nothing to do."},
 		"never allows any": {status: with(func(s *v1beta1.PodUnavailableBudgetStatus) { s.DesiredAvailable = 3 }),
-			want: "requires 3 available Pods of 3 replicas and never allows a disruption; raise maxUnavailable or lower minAvailable."},
+			want: "requires 3 available Pods of 3 and never allows a disruption; raise maxUnavailable or lower minAvailable."},
 		"granted disruptions": {
 			status: with(func(s *v1beta1.PodUnavailableBudgetStatus) { s.DisruptedPods = map[string]metav1.Time{"web-1": {}} }),
-			want:   "has granted 1 disruptions that have not happened yet; wait until they have happened."},
+			want:   "has granted disruptions that have not happened yet: 1; wait until they have happened."},
 		"Pods not available": {status: used,
 			pods: []string{"{metadata: {name: a, annotations: {kruise.io/related-pub: b}}}", "{metadata: {name: c, annotations: {kruise.io/related-pub: b}}, " + ready + "}"},
 			want: "allows no disruption because Pods are not ready: a; run: kubectl kruise why pod/a."},
 		"used up": {status: used,
-			want: "allows no disruption: 2 Pods of 3 replicas are available, 2 must be; create the missing Pods, or change the budget."},
+			want: "allows no disruption: 2 of 3 Pods are available, 2 must be; create the missing Pods, or change the budget."},
 	} {
 		t.Run(cause, func(t *testing.T) {
 			budget := &v1beta1.PodUnavailableBudget{ObjectMeta: metav1.ObjectMeta{Name: "b", Generation: 1}, Status: test.status}

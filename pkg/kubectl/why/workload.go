@@ -52,9 +52,15 @@ func workloadDeleted(f *Facts) *Finding {
 	return f.finding("wait until its Pods have stopped", "is being deleted")
 }
 
+// specNotObserved finds a change that the controller has not observed. A DaemonSet also counts as not observed while its Pods cannot be
+// created, which only a warning says.
 func specNotObserved(f *Facts) *Finding {
 	if f.Progress.Observed {
 		return nil
+	}
+	if len(f.Warnings) > 0 {
+		return f.finding("fix that, or check that the Pods of kruise-controller-manager in kruise-system run",
+			"has a change that the controller has not observed, and a warning: %s", oneLine(f.Warnings[0]))
 	}
 	return f.finding("check that the Pods of kruise-controller-manager in kruise-system run",
 		"has a change that the controller has not observed")
@@ -75,10 +81,11 @@ func conditionFails(types ...string) func(*Facts) *Finding {
 	}
 }
 
-// complete finds a rollout with all Pods updated. One that a partition or the user holds back has another cause.
+// complete finds a rollout with all Pods updated. One that a partition or the user holds back has another cause, and so has one with
+// more Pods than wanted, for example while a hook holds the deletion of a Pod.
 func complete(f *Facts) *Finding {
 	p := f.Progress
-	if !p.Done() || p.Partitioned || p.OnDelete && p.Updated < p.Wanted {
+	if !p.Done() || p.Partitioned || p.OnDelete && p.Updated < p.Wanted || p.Total > p.Wanted {
 		return nil
 	}
 	return f.finding("there is nothing to do", "is complete: %d of %d Pods are updated and available", p.Updated, p.Wanted)
@@ -97,8 +104,8 @@ func onDelete(f *Facts) *Finding {
 	if !f.Progress.OnDelete || f.Progress.Updated >= f.Progress.Target {
 		return nil
 	}
-	return f.finding("delete the old Pods yourself", "has the update strategy OnDelete, and %d of its %d Pods are old",
-		f.Progress.Target-f.Progress.Updated, f.Progress.Wanted)
+	return f.finding("delete the old Pods yourself", "has the update strategy OnDelete with %d of %d Pods updated",
+		f.Progress.Updated, f.Progress.Wanted)
 }
 
 // partitioned finds a rollout that has updated as many Pods as its partition allows.
@@ -107,8 +114,8 @@ func partitioned(f *Facts) *Finding {
 	if !p.Done() || !p.Partitioned {
 		return nil
 	}
-	return f.finding("lower the partition to update more Pods", "has updated the %d Pods that its partition allows, and keeps %d old ones",
-		p.Target, p.Wanted-p.Target)
+	return f.finding("lower the partition to update more Pods", "has %d of %d Pods updated, as many as its partition allows",
+		p.Target, p.Wanted)
 }
 
 // budgetRefuses finds a budget that governs an old Pod and allows no further disruption.
@@ -134,23 +141,33 @@ func (f *Facts) updated(pod *corev1.Pod) bool {
 	return history.Matches(pod.Labels[pub.ControllerRevisionHashKey], f.Progress.Revision)
 }
 
-// podWaits finds the cause of a Pod. Updated Pods come first, because a rollout waits for them. It asks the causes of
-// a Pod with a copy of the facts, without the warnings, which are about the workload.
+// podWaits finds the cause of a Pod. It asks the causes of a Pod with a copy of the facts, because they look at Facts.Pod. The warnings
+// of the copy are about the Pod; only those of the first Pod were read.
 func podWaits(f *Facts) *Finding {
-	for _, updated := range []bool{true, false} {
-		for _, pod := range f.Pods {
-			if f.updated(pod) != updated || podstate.Available(pod, f.minReadySeconds(), f.Now) && pod.DeletionTimestamp == nil {
-				continue
-			}
-			// The causes of a Pod look at Facts.Pod, so each Pod gets a copy of the facts.
-			about := *f
-			about.Pod, about.Warnings = pod, nil
-			if found := first(waiting, &about); found != nil {
-				return f.finding(found.Remedy, "waits for %s, which %s", found.Subject, found.Fact)
-			}
+	for i, pod := range f.unavailable() {
+		about := *f
+		about.Pod, about.Warnings = pod, nil
+		if i == 0 {
+			about.Warnings = f.PodWarnings
+		}
+		if found := first(waiting, &about); found != nil {
+			return f.finding(found.Remedy, "waits for %s, which %s", found.Subject, found.Fact)
 		}
 	}
 	return nil
+}
+
+// unavailable returns the Pods of a workload that are not available. Updated Pods come first, because a rollout waits for them.
+func (f *Facts) unavailable() (pods []*corev1.Pod) {
+	for _, updated := range []bool{true, false} {
+		for _, pod := range f.Pods {
+			available := podstate.Available(pod, f.minReadySeconds(), f.Now) && pod.DeletionTimestamp == nil
+			if f.updated(pod) == updated && !available {
+				pods = append(pods, pod)
+			}
+		}
+	}
+	return pods
 }
 
 // first returns the first cause that the facts show, or nil.
@@ -179,6 +196,9 @@ func lastWarning(f *Facts) *Finding {
 
 func inProgress(f *Facts) *Finding {
 	p := f.Progress
+	if p.Total > p.Wanted {
+		return f.finding("wait", "deletes Pods: it has %d and wants %d", p.Total, p.Wanted)
+	}
 	return f.finding("wait", "is in progress: %d of %d Pods are updated, %d are not available", p.Updated, p.Target, p.Missing)
 }
 

@@ -15,8 +15,8 @@ type Progress struct {
 	Observed bool
 	// Wanted is the number of Pods, and Target how many of them shall be updated.
 	Wanted, Target int
-	// Updated and Available count Pods. Missing is how many updated Pods are not available yet, or do not exist yet.
-	Updated, Available, Missing int
+	// Total, Updated and Available count Pods. Missing is how many updated Pods are not available yet, or do not exist yet.
+	Total, Updated, Available, Missing int
 	// Partitioned is true if a partition keeps Pods at the old revision.
 	Partitioned bool
 	// InPlace is true if the update policy allows updates in place. OnDelete is true if the user deletes the old
@@ -41,7 +41,7 @@ func (w *Workload) Progress() (Progress, error) {
 	}
 	p := Progress{
 		Wanted: w.Wanted(), Target: target, Partitioned: partitioned,
-		Observed: w.observed(), Updated: w.Int(w.Updated, 0), Available: w.Int(w.Available, 0),
+		Observed: w.observed(), Total: w.Int(w.Total, 0), Updated: w.Int(w.Updated, 0), Available: w.Int(w.Available, 0),
 		InPlace: w.inPlace(), OnDelete: w.Text(w.Strategy) == "OnDelete", Paused: w.IsPaused(),
 		Revision: w.Text(w.Revision), Failed: w.exceeded(),
 	}
