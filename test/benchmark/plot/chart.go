@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 	"os"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -16,14 +18,14 @@ import (
 )
 
 const (
-	width, height = 24 * vg.Centimeter, 11 * vg.Centimeter
+	width, height = 28 * vg.Centimeter, 11 * vg.Centimeter
 	// legendWidth is the space on the right, so that the legend covers no line.
-	legendWidth = 9 * vg.Centimeter
+	legendWidth = 12 * vg.Centimeter
 	lineWidth   = vg.Length(1.5)
 )
 
 // draw draws the series of one chart with logarithmic axes, on which a value that grows as a power of the count is a straight line. A
-// chart without values is not drawn.
+// series with fewer than two values above zero is no line, and is left out.
 func draw(of string, chart []series, file string) (err error) {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	p, legend := plot.New(), plot.NewLegend()
@@ -35,7 +37,7 @@ func draw(of string, chart []series, file string) (err error) {
 	drawn := 0
 	for i, s := range chart {
 		points := positive(s.Points)
-		if len(points) == 0 {
+		if len(points) < 2 {
 			continue
 		}
 		drawn++
@@ -55,8 +57,11 @@ func draw(of string, chart []series, file string) (err error) {
 	p.Y.Min, p.Y.Max = p.Y.Min/margin, p.Y.Max*margin
 	legend.Top, legend.Left = true, true
 	legend.Padding = vg.Millimeter
+	legend.TextStyle.Font.Size = vg.Points(10)
 	picture := vgsvg.New(width, height)
 	whole := canvas.New(picture)
+	whole.SetColor(color.White)
+	whole.Fill(whole.Rectangle.Path())
 	p.Draw(canvas.Crop(whole, 0, -legendWidth, 0, 0))
 	legend.Draw(canvas.Crop(whole, width-legendWidth+vg.Centimeter/2, 0, 0, -vg.Centimeter))
 	out, err := os.Create(file)
@@ -111,16 +116,25 @@ type valueTicks struct{}
 func (valueTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 	for power := math.Floor(math.Log10(low)); power <= math.Log10(high); power++ {
 		for digit := 1.0; digit < 10; digit++ {
-			value := digit * math.Pow(10, power)
+			value := round(digit * math.Pow(10, power))
 			if value < low || value > high {
 				continue
 			}
 			tick := plot.Tick{Value: value}
 			if digit == 1 || digit == 2 || digit == 5 {
-				tick.Label = fmt.Sprintf("%.3g", value)
+				tick.Label = strconv.FormatFloat(value, 'f', -1, 64)
 			}
 			ticks = append(ticks, tick)
 		}
 	}
 	return ticks
+}
+
+// round removes what floating-point numbers add to a power of ten.
+func round(value float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(value, 'g', 1, 64), 64)
+	if err != nil {
+		return value
+	}
+	return rounded
 }

@@ -12,8 +12,10 @@ import (
 const sample = `{"of": "objects", "series": [
  {"chart": "median latency", "name": "get", "unit": "ms", "points": [{"count": 1000, "value": 2}, {"count": 3000, "value": 3}],
   "growth": {"exponent": 0.37, "last": 0.37}},
- {"chart": "store", "name": "file", "unit": "MiB", "total": true, "points": [{"count": 1000, "value": 0}, {"count": 3000, "value": 30}]},
- {"chart": "median latency", "name": "patch", "unit": "ms", "points": [{"count": 1000, "value": 5}]},
+ {"chart": "store", "name": "file", "unit": "MiB", "total": true, "points": [{"count": 1000, "value": 0}, {"count": 3000, "value": 30},
+  {"count": 9000, "value": 80}]},
+ {"chart": "median latency", "name": "patch", "unit": "ms", "points": [{"count": 1000, "value": 5}, {"count": 3000, "value": 5}]},
+ {"chart": "median latency", "name": "once", "unit": "ms", "points": [{"count": 1000, "value": 5}]},
  {"chart": "none", "name": "zero", "unit": "s", "points": [{"count": 1000, "value": 0}]}
 ]}`
 
@@ -32,6 +34,7 @@ func TestEachChartHasItsSeriesUnitsAndSlopes(t *testing.T) {
 		assert.Contains(t, string(latency), text)
 	}
 	assert.NotContains(t, string(latency), "file")
+	assert.NotContains(t, string(latency), "once", "one value is no line")
 	store, err := os.ReadFile(filepath.Join(dir, "objects-store.svg"))
 	require.NoError(t, err)
 	assert.Contains(t, string(store), "file", "a value of zero is left out, the others are drawn")
