@@ -48,7 +48,7 @@ func (b *bench) growPods(ctx context.Context, kruise versioned.Interface, shape 
 	defer func() { err = joined(err, end(context.WithoutCancel(ctx))) }()
 	g := &podGrowth{growth: b.newGrowth(shape, "pods"), fleet: f, sets: kruise}
 	g.controller = f.process
-	if g.growth.kruise, g.kube, err = b.servers(ctx); err != nil {
+	if g.kruise, g.kube, err = b.servers(ctx); err != nil {
 		return err
 	}
 	if g.manager, err = managerServer(b.config); err != nil {
