@@ -11,7 +11,7 @@ help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: up
-up: ## Start a real cluster on this machine, install Kruise and run the example (NODES=3, KWOK_NODES=0, K8S_VERSION, CONTAINERD=2).
+up: ## Start a real cluster on this machine, install Kruise and run the example (NODES=3, KWOK_NODES=0, K8S_VERSION, CONTAINERD=2, CHART_VALUES).
 	@$(LOCAL) up
 
 .PHONY: down
@@ -75,6 +75,7 @@ fault: binaries ## Run the long tests in which programs, stores and networks fai
 bench: export KWOK_NODES ?= 5
 bench: up ## Compare with built-in kinds and custom resources, and measure the controller at scale (FLAGS, such as "-parts statefulset").
 	KUBECONFIG=.local/kubeconfig go run -tags bench ./test/benchmark $(FLAGS)
+	$(if $(findstring growth,$(FLAGS)),cd test/benchmark/plot && go run . ../../../docs/scale)
 
 .PHONY: fuzz
 fuzz: ## Run more round trips and simulations than "unit", and each fuzz target for a minute.

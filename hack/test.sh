@@ -15,6 +15,8 @@ hack/verify-client-deps.sh
 hack/verify-agent-deps.sh
 step "alert rules and dashboards"
 hack/test-monitoring.sh
+step "plots of the benchmark"
+(cd test/benchmark/plot && go test ./...)
 step "integration tests"
 hack/test-integration.sh
 step "the node agent with a real containerd"

@@ -90,10 +90,11 @@ func (l *local) installLocal(ctx context.Context, programs []images.Image) error
 	// protected. PodUnavailableBudgets also limit updates, StatefulSets resize claims, and sidecars of jobs are ended. Simulated nodes
 	// run no agent, because they have no container runtime. The real nodes have different addresses but one loopback device.
 	const nodes = "daemon.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]"
-	return l.install(ctx, l.cluster.Kubeconfig(), append(values, "installation.roleListGroups[0]=*",
+	values = append(values, "installation.roleListGroups[0]=*",
 		`featureGates=PodUnavailableBudgetUpdateGate=true\,StatefulSetAutoResizePVCGate=true\,SidecarTerminator=true`,
 		nodes+".key=type", nodes+".operator=NotIn", nodes+".values[0]=kwok",
-		"daemon.bindAddress=$(NODE_ADDRESS)"))
+		"daemon.bindAddress=$(NODE_ADDRESS)")
+	return l.install(ctx, l.cluster.Kubeconfig(), append(values, strings.Fields(os.Getenv("CHART_VALUES"))...))
 }
 
 // imageValues returns the chart values that select the images.

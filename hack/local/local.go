@@ -25,8 +25,8 @@ type local struct {
 	builder images.Builder
 }
 
-// newLocal reads the environment: NODES and KWOK_NODES change the size of the cluster. The images of the fixtures are
-// loaded when the cluster starts, so they are built before.
+// newLocal reads the environment: NODES and KWOK_NODES change the size of the cluster, and installLocal reads CHART_VALUES. The images
+// of the fixtures are loaded when the cluster starts, so they are built before.
 func newLocal(root string, out io.Writer) (_ *local, err error) {
 	builder := images.Builder{ModuleRoot: root, Dir: filepath.Join(root, ".local", "images")}
 	config := localcluster.MainConfig(root)

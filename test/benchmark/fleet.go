@@ -7,10 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -164,16 +160,10 @@ func (f *fleet) readOurs(ctx context.Context) (reading, error) {
 	return reading{metrics, metrics.Sum("process_cpu_seconds_total")}, err
 }
 
-// managerReader returns a function that reads what kube-controller-manager has spent. It runs at the address of kube-apiserver, in a PID
-// namespace in which its own metrics do not find its CPU time.
+// managerReader returns a function that reads what kube-controller-manager has spent. It runs in a PID namespace in which its own metrics
+// do not find its CPU time.
 func managerReader(config *rest.Config) (func(ctx context.Context) (reading, error), error) {
-	address, err := url.Parse(config.Host)
-	if err != nil {
-		return nil, fmt.Errorf("read the cluster's address: %w", err)
-	}
-	direct := rest.CopyConfig(config)
-	direct.CAFile, direct.CAData, direct.Insecure = "", nil, true
-	client, err := rest.HTTPClientFor(direct)
+	manager, err := managerServer(config)
 	if err != nil {
 		return nil, err
 	}
@@ -185,26 +175,14 @@ func managerReader(config *rest.Config) (func(ctx context.Context) (reading, err
 	if err != nil {
 		return nil, err
 	}
-	pid, err := cluster.ComponentPID("kube-controller-manager")
+	pid, err := cluster.ComponentPID(manager.name)
 	if err != nil {
 		return nil, err
 	}
-	target := "https://" + net.JoinHostPort(address.Hostname(), managerPort) + "/metrics"
 	return func(ctx context.Context) (r reading, err error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
+		text, err := manager.client.Get().AbsPath("/metrics").DoRaw(ctx)
 		if err != nil {
-			return r, err
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			return r, fmt.Errorf("read the metrics of kube-controller-manager: %w", err)
-		}
-		text, err := io.ReadAll(response.Body)
-		if err := errors.Join(err, response.Body.Close()); err != nil {
-			return r, err
-		}
-		if response.StatusCode != http.StatusOK {
-			return r, fmt.Errorf("read the metrics of kube-controller-manager: %s", response.Status)
+			return r, fmt.Errorf("read the metrics of %s: %w", manager.name, err)
 		}
 		r.Metrics = hostcontroller.Metrics(text)
 		r.cpu, err = hostcontroller.CPU(pid)

@@ -10,9 +10,11 @@
 //   - the cost of the controller with many Pods on simulated nodes;
 //   - StatefulSets and DaemonSets beside those of Kubernetes on simulated nodes, and a BroadcastJob whose controller is killed;
 //   - many UnitedDeployments of CloneSets, and what they do when the nodes of a subset are full;
-//   - a ResourceDistribution to many namespaces, and the controller's memory beside many Secrets of others.
+//   - a ResourceDistribution to many namespaces, and the controller's memory beside many Secrets of others;
+//   - how latency, CPU time, memory and the store grow with the number of objects, and the controller's with the number of Pods.
 //
-// The flag -parts selects some of them, for example -parts statefulset.
+// The flag -parts selects some of them, for example -parts statefulset. The parts about growth, objectgrowth and podgrowth, run only if
+// they are selected, each on a new cluster, because they leave their objects behind.
 //
 // It sets no thresholds: figures of a single machine are noisy, and only the ratios within one run are meaningful.
 package main
@@ -56,7 +58,7 @@ func main() {
 	flag.IntVar(&shape.sets, "scale-sets", 200, "small CloneSets on simulated nodes")
 	flag.IntVar(&shape.each, "scale-each", 5, "Pods of each small CloneSet")
 	var parts string
-	flag.StringVar(&parts, "parts", strings.Join(allParts, ","), "what to measure")
+	flag.StringVar(&parts, "parts", strings.Join(defaultParts, ","), "what to measure; also "+objectGrowthPart+" and "+podGrowthPart)
 	var fleet fleetShape
 	flag.IntVar(&fleet.parallel, "statefulset-parallel", 500, "Pods of the StatefulSets whose Pods are managed in parallel")
 	flag.IntVar(&fleet.ordered, "statefulset-ordered", 50, "Pods of the StatefulSets whose Pods are managed in order")
@@ -65,6 +67,7 @@ func main() {
 	flag.IntVar(&fleet.united, "united", 200, "UnitedDeployments with three subsets")
 	flag.IntVar(&fleet.namespaces, "namespaces", 1000, "namespaces to which a ResourceDistribution copies a Secret")
 	flag.IntVar(&fleet.secrets, "secrets", 10000, "Secrets of others that exist while the controller's memory is measured")
+	growth := growthFlags()
 	timeout := flag.Duration("timeout", time.Hour, "when to give up")
 	flag.Parse()
 	if min(l.clients, l.lists, l.watchers, l.rounds) < 1 {
@@ -81,7 +84,7 @@ func main() {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	if err := run(ctx, chosen, l, shape, fleet); err != nil {
+	if err := run(ctx, chosen, l, shape, fleet, growth); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmark:", err)
 		os.Exit(1) //nolint:gocritic // Nothing is left to undo.
 	}
@@ -92,12 +95,16 @@ const (
 	apiPart, budgetsPart, sidecarsPart, scalePart    = "api", "budgets", "sidecars", "scale"
 	statefulSetPart, daemonSetPart, broadcastJobPart = "statefulset", "daemonset", "broadcastjob"
 	unitedPart, sheddingPart, distributionPart       = "uniteddeployment", "shedding", "resourcedistribution"
+	objectGrowthPart, podGrowthPart                  = "objectgrowth", "podgrowth"
 )
 
-var allParts = []string{
-	apiPart, budgetsPart, sidecarsPart, scalePart, statefulSetPart, daemonSetPart, broadcastJobPart, unitedPart, sheddingPart,
-	distributionPart,
-}
+var (
+	defaultParts = []string{
+		apiPart, budgetsPart, sidecarsPart, scalePart, statefulSetPart, daemonSetPart, broadcastJobPart, unitedPart, sheddingPart,
+		distributionPart,
+	}
+	allParts = append(slices.Clone(defaultParts), objectGrowthPart, podGrowthPart)
+)
 
 // choose returns the parts in a text such as "api,scale".
 func choose(text string) (chosen map[string]bool, err error) {
@@ -111,7 +118,7 @@ func choose(text string) (chosen map[string]bool, err error) {
 	return chosen, nil
 }
 
-func run(ctx context.Context, chosen map[string]bool, l limits, shape scaleShape, fleet fleetShape) error {
+func run(ctx context.Context, chosen map[string]bool, l limits, shape scaleShape, fleet fleetShape, growth *growthShape) error {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {
 		return fmt.Errorf("read KUBECONFIG: %w", err)
@@ -141,6 +148,8 @@ func run(ctx context.Context, chosen map[string]bool, l limits, shape scaleShape
 		{unitedPart, fleet.united > 0, func() error { return measureUnitedDeployments(ctx, config, core, fleet) }},
 		{sheddingPart, fleet.united > 0, func() error { return measureShedding(ctx, config, core, fleet) }},
 		{distributionPart, fleet.namespaces > 0, func() error { return measureDistributions(ctx, config, core, fleet) }},
+		{objectGrowthPart, true, func() error { return b.growObjects(ctx, *growth) }},
+		{podGrowthPart, true, func() error { return b.growPods(ctx, kruise, *growth) }},
 	} {
 		if !chosen[part.name] || !part.wanted {
 			continue

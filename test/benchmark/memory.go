@@ -25,7 +25,7 @@ const manager = "kruise-controller-manager"
 // memory stores many objects of both kinds, one kind after the other, with open watches. It prints how the memory of the server
 // that holds the objects grows. The custom resource has no webhooks here.
 func (b *bench) memory(ctx context.Context, ours, custom workload) error {
-	restore, err := b.rest(ctx)
+	restore, err := b.rest(ctx, manager)
 	if err != nil {
 		return err
 	}
@@ -156,30 +156,35 @@ func (w workload) shown(ctx context.Context, namespace string, events watch.Inte
 	return nil
 }
 
-// rest stops the manager, and returns a function that starts it again.
-func (b *bench) rest(ctx context.Context) (restore func(), err error) {
+// rest stops a program of ours, and returns a function that starts it again.
+func (b *bench) rest(ctx context.Context, program string) (restore func(), err error) {
 	deployments := b.core.AppsV1().Deployments("kruise-system")
-	scale, err := deployments.GetScale(ctx, manager, metav1.GetOptions{})
+	scale, err := deployments.GetScale(ctx, program, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("stop %s: %w", manager, err)
+		return nil, fmt.Errorf("stop %s: %w", program, err)
 	}
 	set := func(ctx context.Context, replicas int32) error {
-		_, err := deployments.UpdateScale(ctx, manager, &autoscalingv1.Scale{
-			ObjectMeta: metav1.ObjectMeta{Name: manager}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas},
+		_, err := deployments.UpdateScale(ctx, program, &autoscalingv1.Scale{
+			ObjectMeta: metav1.ObjectMeta{Name: program}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas},
 		}, metav1.UpdateOptions{})
 		return err
 	}
+	deployment, err := deployments.Get(ctx, program, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("stop %s: %w", program, err)
+	}
 	if err := set(ctx, 0); err != nil {
-		return nil, fmt.Errorf("stop %s: %w", manager, err)
+		return nil, fmt.Errorf("stop %s: %w", program, err)
 	}
 	restore = func() { _ = set(context.WithoutCancel(ctx), scale.Spec.Replicas) }
+	selector := metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(deployment.Spec.Selector)}
 	err = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
-		deployment, err := deployments.Get(ctx, manager, metav1.GetOptions{})
-		return err == nil && deployment.Status.Replicas == 0, err
+		pods, err := b.core.CoreV1().Pods("kruise-system").List(ctx, selector)
+		return err == nil && len(pods.Items) == 0, err
 	})
 	if err != nil {
 		restore()
-		return nil, fmt.Errorf("wait until %s has stopped: %w", manager, err)
+		return nil, fmt.Errorf("wait until %s has stopped: %w", program, err)
 	}
 	return restore, nil
 }

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -43,7 +45,10 @@ func sum(metrics []byte, begins, contains string) (float64, error) {
 	return total, lines.Err()
 }
 
-// server is an apiserver whose memory is measured.
+// serverSelector selects the Pods of kruise-apiserver.
+const serverSelector = "control-plane=apiserver"
+
+// server is a program whose memory is measured.
 type server struct {
 	name   string
 	client rest.Interface
@@ -51,22 +56,51 @@ type server struct {
 
 // servers returns kruise-apiserver, reached without the aggregation layer, and kube-apiserver.
 func (b *bench) servers(ctx context.Context) (ours, kube server, err error) {
-	selector := metav1.ListOptions{LabelSelector: "control-plane=apiserver"}
+	config, err := b.directConfig(ctx)
+	if err != nil {
+		return ours, kube, err
+	}
+	ours, err = newServer("kruise-apiserver", config)
+	return ours, server{"kube-apiserver", b.core.CoreV1().RESTClient()}, err
+}
+
+// directConfig returns the configuration for requests to kruise-apiserver without the aggregation layer.
+func (b *bench) directConfig(ctx context.Context) (*rest.Config, error) {
+	selector := metav1.ListOptions{LabelSelector: serverSelector}
 	pods, err := b.core.CoreV1().Pods("kruise-system").List(ctx, selector)
 	if err != nil {
-		return ours, kube, fmt.Errorf("find kruise-apiserver: %w", err)
+		return nil, fmt.Errorf("find kruise-apiserver: %w", err)
 	}
 	if len(pods.Items) != 1 {
-		return ours, kube, fmt.Errorf("find kruise-apiserver: %d Pods have %s in kruise-system, its memory is measured where there is one",
+		return nil, fmt.Errorf("find kruise-apiserver: %d Pods have %s in kruise-system, its memory is measured where there is one",
 			len(pods.Items), selector.LabelSelector)
 	}
 	pod := &pods.Items[0]
-	direct := rest.CopyConfig(b.config)
-	direct.Host = fmt.Sprintf("https://%s:%d", pod.Status.PodIP, pod.Spec.Containers[0].Ports[0].ContainerPort)
+	port := strconv.Itoa(int(pod.Spec.Containers[0].Ports[0].ContainerPort))
+	return directly(b.config, net.JoinHostPort(pod.Status.PodIP, port)), nil
+}
+
+// managerServer returns kube-controller-manager, which runs at the address of kube-apiserver.
+func managerServer(config *rest.Config) (s server, err error) {
+	address, err := url.Parse(config.Host)
+	if err != nil {
+		return s, fmt.Errorf("read the cluster's address: %w", err)
+	}
+	return newServer("kube-controller-manager", directly(config, net.JoinHostPort(address.Hostname(), managerPort)))
+}
+
+// directly returns the configuration for another server with the same authority for clients.
+func directly(config *rest.Config, host string) *rest.Config {
+	direct := rest.CopyConfig(config)
+	direct.Host = "https://" + host
 	direct.CAFile, direct.CAData, direct.Insecure = "", nil, true
-	direct.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	client, err := rest.UnversionedRESTClientFor(direct)
-	return server{"kruise-apiserver", client}, server{"kube-apiserver", b.core.CoreV1().RESTClient()}, err
+	return direct
+}
+
+func newServer(name string, config *rest.Config) (server, error) {
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	client, err := rest.UnversionedRESTClientFor(config)
+	return server{name, client}, err
 }
 
 // use is the memory of a process in bytes. held is the memory that the Go runtime holds; heap is the live part of it.

@@ -37,6 +37,13 @@ func (c cpuTime) each(count int) cpuTime { return cpuTime{}.less(c, -1/float64(c
 
 // findServers finds the processes in this checkout's local cluster.
 func (b *bench) findServers(ctx context.Context) (s serverProcesses, err error) {
+	s, serversErr := b.findAPIServers(ctx)
+	s.controller, err = b.processOf(ctx, "control-plane=controller-manager")
+	return s, errors.Join(serversErr, err)
+}
+
+// findAPIServers leaves out the controller, which may be stopped.
+func (b *bench) findAPIServers(ctx context.Context) (s serverProcesses, err error) {
 	checkout, err := os.Getwd()
 	if err != nil {
 		return s, err
@@ -45,12 +52,11 @@ func (b *bench) findServers(ctx context.Context) (s serverProcesses, err error) 
 	if err != nil {
 		return s, err
 	}
-	var kubeErr, etcdErr, kruiseErr, controllerErr error
+	var kubeErr, etcdErr, kruiseErr error
 	s.kube, kubeErr = cluster.ComponentPID("kube-apiserver")
 	s.etcd, etcdErr = cluster.ComponentPID("etcd")
-	s.kruise, kruiseErr = b.processOf(ctx, "control-plane=apiserver")
-	s.controller, controllerErr = b.processOf(ctx, "control-plane=controller-manager")
-	return s, errors.Join(kubeErr, etcdErr, kruiseErr, controllerErr)
+	s.kruise, kruiseErr = b.processOf(ctx, serverSelector)
+	return s, errors.Join(kubeErr, etcdErr, kruiseErr)
 }
 
 // processOf returns the process of the first Pod that a selector selects in our namespace.

@@ -148,7 +148,7 @@ func (b *scaleBench) step(ctx context.Context, name string, act func(context.Con
 	if err != nil {
 		return err
 	}
-	peak, err := b.process.PeakMemory()
+	peak, err := hostcontroller.PeakMemory(b.process.PID())
 	if err != nil {
 		return err
 	}
@@ -340,7 +340,7 @@ func (b *scaleBench) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	peak, err := b.process.PeakMemory()
+	peak, err := hostcontroller.PeakMemory(b.process.PID())
 	if err != nil {
 		return err
 	}

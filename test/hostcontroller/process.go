@@ -109,6 +109,12 @@ func (p *Process) Heap(ctx context.Context) (int64, error) {
 	return 0, errors.New("read the controller's heap: its profile names no HeapAlloc")
 }
 
+// Profile reads a profile, such as "heap" or "profile?seconds=10".
+func (p *Process) Profile(ctx context.Context, query string) ([]byte, error) {
+	text, err := p.read(ctx, "http://"+p.profiles+"/debug/pprof/"+query)
+	return []byte(text), err
+}
+
 // read asks until there is an answer.
 func (p *Process) read(ctx context.Context, url string) (string, error) {
 	const tries, pause = 100, 100 * time.Millisecond

@@ -44,22 +44,22 @@ func hasAll(series string, labels []string) bool {
 	return true
 }
 
-// PeakMemory is the most memory in bytes that the process ever had resident.
-func (p *Process) PeakMemory() (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+// PeakMemory is the most memory in bytes that a process ever had resident.
+func PeakMemory(pid int) (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, fmt.Errorf("read the controller's memory: %w", err)
+		return 0, fmt.Errorf("read the memory of process %d: %w", pid, err)
 	}
 	for line := range strings.Lines(string(status)) {
 		if text, found := strings.CutPrefix(line, "VmHWM:"); found {
 			kilobytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "kB")), 10, 64)
 			if err != nil {
-				return 0, fmt.Errorf("read the controller's memory: %w", err)
+				return 0, fmt.Errorf("read the memory of process %d: %w", pid, err)
 			}
 			return kilobytes << 10, nil
 		}
 	}
-	return 0, fmt.Errorf("read the controller's memory: no VmHWM for process %d", p.PID())
+	return 0, fmt.Errorf("read the memory of process %d: it has no VmHWM", pid)
 }
 
 // CPU is how many seconds of CPU a process has used.
