@@ -11,9 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -24,7 +26,10 @@ import (
 type workload struct {
 	kind                        string
 	create, patch, list, remove verb
-	read                        func(ctx context.Context, namespace, name string) (runtime.Object, error)
+	// discover reads the resources of the kind's API group and version. The answer does not depend on any object, so its cost is that
+	// of the path to the server.
+	discover verb
+	read     func(ctx context.Context, namespace, name string) (runtime.Object, error)
 	// clear deletes all objects. watch watches them. Deployments need neither.
 	clear func(ctx context.Context, namespace string) error
 	watch func(ctx context.Context, namespace string, options metav1.ListOptions) (watch.Interface, error)
@@ -93,6 +98,7 @@ func cloneSets(client versioned.Interface) workload {
 		watch: func(ctx context.Context, namespace string, options metav1.ListOptions) (watch.Interface, error) {
 			return api.CloneSets(namespace).Watch(ctx, options)
 		},
+		discover: discovery(api.RESTClient(), v1beta1.SchemeGroupVersion),
 	}
 }
 
@@ -121,5 +127,13 @@ func deployments(client kubernetes.Interface) workload {
 		remove: func(ctx context.Context, namespace, name string) error {
 			return api.Deployments(namespace).Delete(ctx, name, metav1.DeleteOptions{})
 		},
+		discover: discovery(api.RESTClient(), appsv1.SchemeGroupVersion),
+	}
+}
+
+// discovery returns the verb that reads the resources of a group and version.
+func discovery(client rest.Interface, version schema.GroupVersion) verb {
+	return func(ctx context.Context, _, _ string) error {
+		return client.Get().AbsPath("/apis", version.Group, version.Version).Do(ctx).Error()
 	}
 }

@@ -246,6 +246,7 @@ func TestSidecarsOfManyJobsEndSoon(t *testing.T) {
 	var group sync.WaitGroup
 	var lock sync.Mutex
 	var starts, after []time.Duration
+	slowest, job := time.Duration(0), ""
 	for name := range names {
 		e.apply(jobOf(name, "backoffLimit: 0", podOfJob("Never", endsItself, sidecarOf("one", 8081, staysUp), sidecarOf("two", 8082, staysUp))))
 		group.Go(func() {
@@ -254,6 +255,9 @@ func TestSidecarsOfManyJobsEndSoon(t *testing.T) {
 			lock.Lock()
 			defer lock.Unlock()
 			starts, after = append(starts, start), append(after, ends...)
+			if last := slices.Max(ends); last > slowest {
+				slowest, job = last, name
+			}
 		})
 	}
 	group.Wait()
@@ -261,6 +265,7 @@ func TestSidecarsOfManyJobsEndSoon(t *testing.T) {
 	slices.Sort(after)
 	t.Logf("sidecars of %d Jobs ended after their main containers: %v in the middle, 99 %% within %v, all within %v; Pods started in %v, all in %v",
 		jobs, after[len(after)/2], after[len(after)*99/100], after[len(after)-1], median(starts), slices.Max(starts))
+	e.history(e.pods(job)[0].Name)
 	assert.LessOrEqual(t, median(after), 2*median(starts), "on the same busy nodes, sidecars end about as soon as Pods start")
 	e.eventually("no request is left", func(c *require.Assertions, _ context.Context) { c.Empty(e.requests()) })
 	maps, err := e.core.CoreV1().ConfigMaps(e.namespace).List(t.Context(), metav1.ListOptions{})
@@ -272,6 +277,14 @@ func TestSidecarsOfManyJobsEndSoon(t *testing.T) {
 	for i := range pods.Items {
 		assert.Empty(t, slices.DeleteFunc(pods.Items[i].Finalizers, func(f string) bool { return !strings.Contains(f, "kruise") }))
 	}
+}
+
+// history logs the events of a Pod with their times, and its status.
+func (e *env) history(pod string) {
+	e.t.Helper()
+	e.t.Logf("events of %s:\n%s", pod, e.kubectl("get", "events", "--field-selector", "involvedObject.name="+pod, "--sort-by=.metadata.creationTimestamp",
+		"-o", `custom-columns=FIRST:.firstTimestamp,LAST:.lastTimestamp,COUNT:.count,REASON:.reason,MESSAGE:.message`))
+	e.t.Logf("its containers: %s", e.kubectl("get", "pod", pod, "-o", "jsonpath={.status.containerStatuses[*].state}"))
 }
 
 // sidecarsEnd waits until a Job is complete. It returns the time from the creation of its Pod to the start of the last container, and how
