@@ -114,7 +114,6 @@ func (c *Cluster) buildTools(ctx context.Context, wanted func(name string) bool)
 	if c.cfg.KubernetesVersion != "" {
 		versions[kubernetesModule] = "v" + c.cfg.KubernetesVersion
 	}
-	versions[containerdModule] = containerdVersion
 	for _, tool := range tools() {
 		if !wanted(tool.name) || tool.module == containerdModule && !c.cfg.buildsContainerd() {
 			continue
@@ -176,7 +175,7 @@ func buildTool(ctx context.Context, module string, t tool, version, out string) 
 	return os.Rename(partial, out)
 }
 
-// toolVersions returns the required versions in a go.mod, by module.
+// toolVersions returns the versions of the tools, by module: those that a go.mod requires, and that of containerd, which is in no go.mod.
 func toolVersions(ctx context.Context, goMod string) (map[string]string, error) {
 	var parsed struct {
 		Require []struct{ Path, Version string }
@@ -184,7 +183,7 @@ func toolVersions(ctx context.Context, goMod string) (map[string]string, error) 
 	if err := goJSON(ctx, "", &parsed, "mod", "edit", "-json", goMod); err != nil {
 		return nil, err
 	}
-	versions := map[string]string{}
+	versions := map[string]string{containerdModule: containerdVersion}
 	for _, require := range parsed.Require {
 		versions[require.Path] = require.Version
 	}
