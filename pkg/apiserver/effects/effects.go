@@ -75,6 +75,8 @@ func (e *Effects) Await(ctx context.Context, kind string, written metav1.Object,
 	if !found {
 		return
 	}
+	// An update that removes the last finalizer of an object deletes it.
+	deleted = deleted || written.GetDeletionTimestamp() != nil && len(written.GetFinalizers()) == 0
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {

@@ -148,6 +148,19 @@ func TestAnswersWaitForTheirNamespace(t *testing.T) {
 	}
 }
 
+// The update that removes the last finalizer deletes the object, so no cache will show it.
+func TestLastFinalizerIsADeletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, going := newEffects(t), setOf("u", "7")
+		now := metav1.Now()
+		going.DeletionTimestamp = &now
+		given, start := &warnings{}, time.Now()
+		e.Await(warning.WithWarningRecorder(t.Context(), given), "sidecarsets", going, false)
+		assert.Zero(t, time.Since(start))
+		assert.Empty(t, *given)
+	})
+}
+
 func TestOtherKindsDoNotWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
