@@ -16,16 +16,23 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
 
-func newEffects(t *testing.T) *Effects {
+func newEffects(t *testing.T) *Effects { return newEffectsWith(t, "") }
+
+func newEffectsWith(t *testing.T, gates string) *Effects {
 	t.Helper()
+	gate, err := features.New("")
+	require.NoError(t, err)
+	require.NoError(t, gate.Set(gates))
 	kruise := externalversions.NewSharedInformerFactory(kruisefake.NewClientset(), 0)
 	namespaces := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Core().V1().Namespaces().Informer()
-	e, err := New(kruise, namespaces, []string{"kube-system"})
+	e, err := New(kruise, namespaces, []string{"kube-system"}, gate)
 	require.NoError(t, err)
 	return e
 }
@@ -143,6 +150,30 @@ func TestAnswersWaitForTheirNamespace(t *testing.T) {
 				e.Await(ctx, kind, test.object, false)
 				assert.Equal(t, warnings{"new Pods in namespace ns " + test.warn + " before kruise-controller-manager " +
 					"removes the label apps.kruise.io/pod-creation of the namespace"}, *given)
+			})
+		})
+	}
+}
+
+// With their gate, PodProbeMarkers change new Pods in all namespaces, whatever their labels say.
+func TestAnswersWaitForTheProbesOfNewPods(t *testing.T) {
+	stored := &v1alpha1.PodProbeMarker{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "u", ResourceVersion: "7"}}
+	for gates, took := range map[string]time.Duration{"": 0, "EnablePodProbeMarkerOnServerless=true": time.Second} {
+		t.Run(gates, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEffectsWith(t, gates)
+				require.NoError(t, e.namespaces.Add(namespace("ns", "ignored")))
+				time.AfterFunc(time.Second, func() {
+					if kind, found := e.kinds["podprobemarkers"]; found {
+						assert.NoError(t, kind.informer.GetIndexer().Add(stored))
+						e.notify()
+					}
+				})
+				given, start := &warnings{}, time.Now()
+				e.Await(warning.WithWarningRecorder(t.Context(), given), "podprobemarkers", stored, false)
+				assert.Equal(t, took, time.Since(start))
+				assert.Empty(t, *given)
+				time.Sleep(time.Second)
 			})
 		})
 	}
