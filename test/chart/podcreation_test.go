@@ -169,3 +169,30 @@ func TestDeletionsOfSpreadPodsAreReviewed(t *testing.T) {
 		})
 	}
 }
+
+// TestPodsOfControlPlanesAreNotReviewed checks the deletions, updates and evictions of Pods. Their creations are in
+// TestNamespacesOfPodReviews.
+func TestPodsOfControlPlanesAreNotReviewed(t *testing.T) {
+	all := render(t, "--set-string", "featureGates=PodUnavailableBudgetUpdateGate=true")
+	configuration := read[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration", webhooks)
+	budgets := labels.Set{"kubernetes.io/metadata.name": "shop", "policy.kruise.io/pod-unavailable-budgets": "true"}
+	reviewed := map[bool][]string{}
+	for _, webhook := range configuration.Webhooks {
+		if *webhook.ClientConfig.Service.Path != "/apis/admission.kruise.io/v1/podreviews" {
+			continue
+		}
+		selector, err := metav1.LabelSelectorAsSelector(webhook.NamespaceSelector)
+		require.NoError(t, err)
+		for _, set := range []labels.Set{budgets, {"kubernetes.io/metadata.name": "shop"}} {
+			if selector.Matches(set) {
+				reviewed[false] = append(reviewed[false], webhook.Name)
+			}
+			if selector.Matches(labels.Merge(set, labels.Set{"control-plane": "x"})) {
+				reviewed[true] = append(reviewed[true], webhook.Name)
+			}
+		}
+	}
+	assert.Equal(t, []string{"vpod.kb.io", "vpod.kb.io", "vpodeviction.kb.io", "spread.vpod.kb.io", "spread.vpod.kb.io", "spread.vpodeviction.kb.io"},
+		reviewed[false])
+	assert.Empty(t, reviewed[true])
+}

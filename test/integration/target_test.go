@@ -45,8 +45,8 @@ func TestTargetsOfWorkloads(t *testing.T) {
 	game := v1beta1.TargetReference{APIVersion: "example.com/v1", Kind: "Game", Name: "web"}
 	require.NoError(t, spread("first", set))
 	require.NoError(t, state("first", set))
-	requireInvalid(t, spread("second", newer), "spec.targetRef", "WorkloadSpread first already has this target")
-	requireInvalid(t, state("second", newer), "spec.targetRef", "PersistentPodState first already has this target")
+	requireInvalid(t, spread("second", newer), "spec.targetRef", "targetRef is in conflict with other WorkloadSpread first")
+	requireInvalid(t, state("second", newer), "spec.targetRef", "targetRef is in conflict with other PersistentPodState first")
 
 	requireInvalid(t, spread("third", game), "spec.targetRef", "TargetReference's GroupKind is not permitted")
 	requireInvalid(t, state("third", game), "spec.targetRef", "TargetReference's GroupKind is not permitted")

@@ -37,7 +37,7 @@ func openStores(config *apiserver.Config, kruise versioned.Interface, host kuber
 		informers.WithTweakListOptions(func(options *metav1.ListOptions) { options.LabelSelector = pub.SidecarSetNameKey }))
 	stored := revisions.Apps().V1().ControllerRevisions().Informer()
 	config.Effects, err = effects.New(ours, config.Generic.SharedInformerFactory.Core().V1().Namespaces().Informer(),
-		[]string{metav1.NamespaceSystem, namespace})
+		[]string{metav1.NamespaceSystem, namespace}, config.Gate)
 	if err != nil {
 		return nil, err
 	}

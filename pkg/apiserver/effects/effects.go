@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/featuregate"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
@@ -35,8 +36,10 @@ type Effects struct {
 
 // New returns Effects that read the caches of the informers. It does not start them. It returns an error if an informer rejects a
 // handler.
-func New(kruise externalversions.SharedInformerFactory, namespaces cache.SharedIndexInformer, skipped []string) (*Effects, error) {
-	e := &Effects{kinds: kindsOf(kruise), namespaces: namespaces.GetIndexer(), skipped: skipped, changed: make(chan struct{})}
+func New(
+	kruise externalversions.SharedInformerFactory, namespaces cache.SharedIndexInformer, skipped []string, gate featuregate.FeatureGate,
+) (*Effects, error) {
+	e := &Effects{kinds: kindsOf(kruise, gate), namespaces: namespaces.GetIndexer(), skipped: skipped, changed: make(chan struct{})}
 	handler := cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { e.notify() }, UpdateFunc: func(any, any) { e.notify() }, DeleteFunc: func(any) { e.notify() },
 	}
@@ -75,6 +78,8 @@ func (e *Effects) Await(ctx context.Context, kind string, written metav1.Object,
 	if !found {
 		return
 	}
+	// An update that removes the last finalizer of an object deletes it.
+	deleted = deleted || written.GetDeletionTimestamp() != nil && len(written.GetFinalizers()) == 0
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {

@@ -16,16 +16,23 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 )
 
-func newEffects(t *testing.T) *Effects {
+func newEffects(t *testing.T) *Effects { return newEffectsWith(t, "") }
+
+func newEffectsWith(t *testing.T, gates string) *Effects {
 	t.Helper()
+	gate, err := features.New("")
+	require.NoError(t, err)
+	require.NoError(t, gate.Set(gates))
 	kruise := externalversions.NewSharedInformerFactory(kruisefake.NewClientset(), 0)
 	namespaces := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Core().V1().Namespaces().Informer()
-	e, err := New(kruise, namespaces, []string{"kube-system"})
+	e, err := New(kruise, namespaces, []string{"kube-system"}, gate)
 	require.NoError(t, err)
 	return e
 }
@@ -146,6 +153,43 @@ func TestAnswersWaitForTheirNamespace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// With their gate, PodProbeMarkers change new Pods in all namespaces, whatever their labels say.
+func TestAnswersWaitForTheProbesOfNewPods(t *testing.T) {
+	stored := &v1alpha1.PodProbeMarker{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "u", ResourceVersion: "7"}}
+	for gates, took := range map[string]time.Duration{"": 0, "EnablePodProbeMarkerOnServerless=true": time.Second} {
+		t.Run(gates, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEffectsWith(t, gates)
+				require.NoError(t, e.namespaces.Add(namespace("ns", "ignored")))
+				time.AfterFunc(time.Second, func() {
+					if kind, found := e.kinds["podprobemarkers"]; found {
+						assert.NoError(t, kind.informer.GetIndexer().Add(stored))
+						e.notify()
+					}
+				})
+				given, start := &warnings{}, time.Now()
+				e.Await(warning.WithWarningRecorder(t.Context(), given), "podprobemarkers", stored, false)
+				assert.Equal(t, took, time.Since(start))
+				assert.Empty(t, *given)
+				time.Sleep(time.Second)
+			})
+		})
+	}
+}
+
+// The update that removes the last finalizer deletes the object, so no cache will show it.
+func TestLastFinalizerIsADeletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, going := newEffects(t), setOf("u", "7")
+		now := metav1.Now()
+		going.DeletionTimestamp = &now
+		given, start := &warnings{}, time.Now()
+		e.Await(warning.WithWarningRecorder(t.Context(), given), "sidecarsets", going, false)
+		assert.Zero(t, time.Since(start))
+		assert.Empty(t, *given)
+	})
 }
 
 func TestOtherKindsDoNotWait(t *testing.T) {

@@ -4,8 +4,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/featuregate"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
@@ -15,14 +17,15 @@ type kind struct {
 	informer cache.SharedIndexInformer
 	// still and not say what new Pods may still get, or do not get yet.
 	still, not string
-	// concerns returns the namespaces whose Pods the object can change, among those of the cache.
+	// concerns returns the namespaces whose Pods the object can change, among those of the cache. It returns none if
+	// kube-apiserver asks about the Pods of all namespaces.
 	concerns func(object any, namespaces cache.Indexer) []*corev1.Namespace
 }
 
 // kindsOf returns the kinds, by their resources. It requests their informers from the factory, so it must be called
-// before the factory starts.
-func kindsOf(kruise externalversions.SharedInformerFactory) map[string]kind {
-	return map[string]kind{
+// before the factory starts. PodProbeMarkers change new Pods only with their feature gate.
+func kindsOf(kruise externalversions.SharedInformerFactory, gate featuregate.FeatureGate) map[string]kind {
+	kinds := map[string]kind{
 		"sidecarsets": {
 			informer: kruise.Apps().V1beta1().SidecarSets().Informer(), concerns: selected,
 			still: "new Pods may still get the containers of the SidecarSet", not: "do not get the containers of the SidecarSet",
@@ -36,7 +39,17 @@ func kindsOf(kruise externalversions.SharedInformerFactory) map[string]kind {
 			still: "new Pods may still return to the nodes of the PersistentPodState", not: "do not return to the nodes of the PersistentPodState",
 		},
 	}
+	if gate.Enabled(features.EnablePodProbeMarkerOnServerless) {
+		kinds["podprobemarkers"] = kind{
+			informer: kruise.Apps().V1alpha1().PodProbeMarkers().Informer(), concerns: none,
+			still: "new Pods may still get the probes of the PodProbeMarker",
+		}
+	}
+	return kinds
 }
+
+// none returns no namespaces.
+func none(any, cache.Indexer) []*corev1.Namespace { return nil }
 
 // selected returns the namespaces that a SidecarSet selects. It looks at all namespaces, which is acceptable because
 // SidecarSets are rarely written.

@@ -180,3 +180,9 @@ namespaceSelector:
   matchExpressions:
     - {key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, {{ include "kruise.namespace" . }}]}
 {{- end }}
+
+{{/* Excludes also the namespaces of control planes from reviews of Pods. These Pods must be able to change while we do not answer. */}}
+{{- define "kruise.podNamespaces" -}}
+{{- include "kruise.otherNamespaces" . }}
+    - {key: control-plane, operator: DoesNotExist}
+{{- end }}

@@ -107,11 +107,11 @@ func TestTargets(t *testing.T) {
 		},
 		"kind of another group": {target: target("example.com/v1", "Deployment", "a"), spread: "must be one of", state: "must be one of"},
 		"taken": {
-			target: target("apps/v1", "StatefulSet", "taken"), spread: "WorkloadSpread first already has this target",
-			state: "PersistentPodState first already has this target",
+			target: target("apps/v1", "StatefulSet", "taken"), spread: "targetRef is in conflict with other WorkloadSpread first, which",
+			state: "targetRef is in conflict with other PersistentPodState first, which",
 		},
 		"taken, by its version": {
-			target: target("apps/v1beta2", "StatefulSet", "taken"), spread: "first already has this target", state: "first already has this target",
+			target: target("apps/v1beta2", "StatefulSet", "taken"), spread: "first, which already has this target", state: "first, which already has this target",
 		},
 		"another group's":      {target: target("apps.kruise.io/v1beta1", "StatefulSet", "taken")},
 		"in another namespace": {target: target("apps/v1", "StatefulSet", "free")},

@@ -95,7 +95,8 @@ func (p *Plugin) checkTarget(
 		if other != name && theirs.Name == target.Name &&
 			schema.FromAPIVersionAndKind(theirs.APIVersion, theirs.Kind).GroupKind() == kind {
 			return field.ErrorList{field.Invalid(path, target.Kind+" "+target.Name, fmt.Sprintf(
-				"%s %s already has this target; change it, or delete it first", holder.kind, other))}, nil
+				"targetRef is in conflict with other %s %s, which already has this target; change it, or delete it first",
+				holder.kind, other))}, nil
 		}
 	}
 	return nil, nil

@@ -87,7 +87,7 @@ func TestPersistentPodState(t *testing.T) {
 func TestPersistentPodStateTargetStays(t *testing.T) {
 	updated := podState()
 	updated.Spec.TargetRef.Name = "other"
-	rulestest.Errors(t, []string{"spec.targetRef: Forbidden"}, validation.ValidatePersistentPodStateUpdate(updated, podState()))
+	rulestest.Errors(t, []string{"spec.targetRef: targetRef is immutable"}, validation.ValidatePersistentPodStateUpdate(updated, podState()))
 }
 
 func TestPersistentPodStateErrorsInV1alpha1(t *testing.T) {

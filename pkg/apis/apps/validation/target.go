@@ -32,7 +32,7 @@ func validateSameTarget(target, old *apps.TargetReference, path *field.Path) fie
 		return nil
 	}
 	return field.ErrorList{field.Forbidden(path,
-		"targetRef cannot be changed except for the version; put the stored one back, or create another object")}
+		"targetRef is immutable except for its version; put the stored one back, or create another object")}
 }
 
 type targetIdentity struct{ group, kind, name string }

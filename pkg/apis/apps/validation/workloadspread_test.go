@@ -179,11 +179,11 @@ func TestWorkloadSpreadTargetStays(t *testing.T) {
 	}{
 		"version": {apps.TargetReference{APIVersion: "apps/v1beta2", Kind: "Deployment", Name: "web"}, nil},
 		"name": {
-			apps.TargetReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "other"}, []string{"spec.targetRef: Forbidden"},
+			apps.TargetReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "other"}, []string{"spec.targetRef: targetRef is immutable"},
 		},
-		"kind": {apps.TargetReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web"}, []string{"spec.targetRef: Forbidden"}},
+		"kind": {apps.TargetReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web"}, []string{"spec.targetRef: targetRef is immutable"}},
 		"group": {
-			apps.TargetReference{APIVersion: "apps.kruise.io/v1", Kind: "Deployment", Name: "web"}, []string{"spec.targetRef: Forbidden"},
+			apps.TargetReference{APIVersion: "apps.kruise.io/v1", Kind: "Deployment", Name: "web"}, []string{"spec.targetRef: targetRef is immutable"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
