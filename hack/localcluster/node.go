@@ -43,7 +43,8 @@ func (c *Cluster) containerd(i int) component {
 	return component{
 		node: i,
 		process: process{
-			name: ContainerdComponent(i), path: c.runtimeProgram("containerd"), args: []string{"--config", c.nodeDir(i, "containerd.toml")}, ns: inNode,
+			name: ContainerdComponent(i), path: c.runtimeProgram("containerd"), ns: inNode,
+			args: []string{"--config", c.nodeDir(i, "containerd.toml")},
 		},
 		ready: func(ctx context.Context) error {
 			_, err := c.ctr(ctx, i, "version")

@@ -173,7 +173,7 @@ func TestAnswersWaitForTheProbesOfNewPods(t *testing.T) {
 				e.Await(warning.WithWarningRecorder(t.Context(), given), "podprobemarkers", stored, false)
 				assert.Equal(t, took, time.Since(start))
 				assert.Empty(t, *given)
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 			})
 		})
 	}

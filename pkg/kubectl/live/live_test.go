@@ -106,3 +106,14 @@ func TestKeys(t *testing.T) {
 	require.NotNil(t, gone)
 	assert.Equal(t, tea.Quit(), gone())
 }
+
+// A reason that is longer than its lines ends with one sign of omission.
+func TestLongReasonIsCut(t *testing.T) {
+	lines := wrap(strings.Repeat("waiting ", 100))
+	require.Len(t, lines, whyLines)
+	for _, line := range lines {
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), width)
+	}
+	assert.Equal(t, 1, strings.Count(lines[whyLines-1], "…"))
+	assert.True(t, strings.HasSuffix(lines[whyLines-1], "…"))
+}

@@ -92,7 +92,7 @@ func wrap(text string) (lines []string) {
 		case last >= 0 && utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) <= width:
 			lines[last] += " " + word
 		case last+1 == whyLines:
-			lines[last] = cut(lines[last]+" "+strings.Repeat("…", width), width)
+			lines[last] = cut(lines[last]+" "+word, width)
 			return lines
 		default:
 			lines = append(lines, word)

@@ -152,10 +152,20 @@ func containerWaits(crashed bool, reasons ...string) func(*Facts) *Finding {
 					"has a container %s that has ended %d times", status.Name, status.RestartCount)
 			}
 			return f.aboutPod("correct the Pod template", "cannot start container %s with image %s: %s: %s",
-				status.Name, status.Image, status.State.Waiting.Reason, oneLine(status.State.Waiting.Message))
+				status.Name, imageOf(f.Pod, &status), status.State.Waiting.Reason, oneLine(status.State.Waiting.Message))
 		}
 		return nil
 	}
+}
+
+// imageOf returns the image that a container is to run. After an update in place, its status still names the image that ran before.
+func imageOf(pod *corev1.Pod, status *corev1.ContainerStatus) string {
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if container.Name == status.Name {
+			return container.Image
+		}
+	}
+	return status.Image
 }
 
 // launchOrder finds a container that waits until others with a higher priority have started. It comes before the

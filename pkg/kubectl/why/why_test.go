@@ -150,8 +150,9 @@ func TestCausesOfPods(t *testing.T) {
 				"remove it from the Pod when the work of the hook is done."},
 		"not scheduled": {pod: `{status: {conditions: [{type: PodScheduled, status: "False", message: "no node"}]}}`,
 			want: "has no node: no node; change its requests, its node selection, its claims or the nodes."},
-		"image": {pod: container("state: {waiting: {reason: ImagePullBackOff, message: not found}}"),
-			want: "cannot start container main with image nginx:2: ImagePullBackOff: not found; correct the Pod template."},
+		"image": {pod: "{spec: {containers: [{name: main, image: 'nginx:none'}]}, " +
+			strings.TrimPrefix(container("state: {waiting: {reason: ImagePullBackOff, message: not found}}"), "{"),
+			want: "cannot start container main with image nginx:none: ImagePullBackOff: not found; correct the Pod template."},
 		"launch order": {pod: `{spec: {containers: [{name: main, env: [{name: KRUISE_CONTAINER_BARRIER,
 			valueFrom: {configMapKeyRef: {name: web-1-barrier, key: p_5}}}]}]},
 			status: {containerStatuses: [{name: main, state: {waiting: {reason: CreateContainerConfigError}}}]}}`,
