@@ -5,12 +5,15 @@ package e2e
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,6 +210,57 @@ func lateTimers(ctx context.Context, number int) func() float64 {
 		}
 		return float64(tardy) / float64(max(runs, 1))
 	}
+}
+
+// plainProbes sends a request to each Pod and opens a connection to it each second, with Go's own clients. It returns the processor time
+// in seconds that this process needed for each of them.
+func (e *env) plainProbes(pods []corev1.Pod, d time.Duration) float64 {
+	e.t.Helper()
+	ctx, stop := context.WithTimeout(e.t.Context(), d)
+	defer stop()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	get := func(address string) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address, http.NoBody)
+		if err != nil {
+			return err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return err
+		}
+		return response.Body.Close()
+	}
+	connect := func(address string) error {
+		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	}
+	var group sync.WaitGroup
+	var count atomic.Int64
+	before, err := hostcontroller.CPU(os.Getpid())
+	require.NoError(e.t, err)
+	for i := range 2 * len(pods) {
+		probe, address := []func(string) error{get, connect}[i%2], net.JoinHostPort(pods[i/2].Status.PodIP, "8080")
+		group.Go(func() {
+			for due := time.Now().Add(time.Duration(i) * time.Second / time.Duration(2*len(pods))); ; due = due.Add(time.Second) {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(time.Until(due)):
+				}
+				if err := probe(address); ctx.Err() == nil && assert.NoError(e.t, err) {
+					count.Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	after, err := hostcontroller.CPU(os.Getpid())
+	require.NoError(e.t, err)
+	require.Positive(e.t, count.Load())
+	return (after - before) / float64(count.Load())
 }
 
 // median returns the middle one of some times.

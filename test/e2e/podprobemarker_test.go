@@ -51,16 +51,17 @@ func marker(name string, probes ...string) string {
 	return text
 }
 
+// The timeouts are longer than the default of a second. On a busy machine, a command can take longer, and the probe then fails.
 const (
-	idleProbe = `{name: idle, containerName: game, podConditionType: e2e/idle, probe: {exec: {command: [/game, idle]}},
+	idleProbe = `{name: idle, containerName: game, podConditionType: e2e/idle, probe: {timeoutSeconds: 10, exec: {command: [/game, idle]}},
      markerPolicy: [{state: Succeeded, labels: {idle: "yes"}, annotations: {note: idle}}, {state: Failed, labels: {busy: "yes"}}]}`
-	sideProbe = `{name: side, containerName: side, podConditionType: e2e/side, probe: {exec: {command: [/demo, sleep, "0"]}},
+	sideProbe = `{name: side, containerName: side, podConditionType: e2e/side, probe: {timeoutSeconds: 10, exec: {command: [/demo, sleep, "0"]}},
      markerPolicy: [{state: Succeeded, labels: {side: "yes"}}]}`
-	portProbe = `{name: port, containerName: game, podConditionType: e2e/port, probe: {tcpSocket: {port: game}},
+	portProbe = `{name: port, containerName: game, podConditionType: e2e/port, probe: {timeoutSeconds: 10, tcpSocket: {port: game}},
      markerPolicy: [{state: Succeeded, labels: {port: open}}]}`
-	otherPort   = `{name: unknown, containerName: game, podConditionType: e2e/unknown, probe: {tcpSocket: {port: other}}}`
-	movedProbe  = `{name: moved, containerName: game, podConditionType: e2e/moved, probe: {httpGet: {path: /elsewhere, port: game}}}`
-	absentProbe = `{name: absent, containerName: game, podConditionType: e2e/absent, probe: {httpGet: {path: /absent, port: 7777}}}`
+	otherPort   = `{name: unknown, containerName: game, podConditionType: e2e/unknown, probe: {timeoutSeconds: 10, tcpSocket: {port: other}}}`
+	movedProbe  = `{name: moved, containerName: game, podConditionType: e2e/moved, probe: {timeoutSeconds: 10, httpGet: {path: /elsewhere, port: game}}}`
+	absentProbe = `{name: absent, containerName: game, podConditionType: e2e/absent, probe: {timeoutSeconds: 10, httpGet: {path: /absent, port: 7777}}}`
 )
 
 // resultOf returns "<status> <message>" of a condition of a Pod, or an empty string.

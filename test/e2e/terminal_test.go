@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"kruise.io/kruise/pkg/kubectl/kubectltest/golden"
 )
 
 // terminal is a program on a terminal of 80 columns, which tmux draws.
@@ -70,6 +73,28 @@ func (t *terminal) shows(texts ...string) {
 	})
 }
 
+// keeps waits until the whole screen is the one in a file in testdata/plugin, apart from names. With the variable UPDATE_GOLDEN, it writes
+// the file when the screen has not changed for five seconds.
+func (t *terminal) keeps(name string) {
+	t.e.t.Helper()
+	screen := func() string { return strings.TrimRight(normal(t.screen()), "\n") + "\n" }
+	path := filepath.Join("plugin", name)
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		last, since := screen(), time.Now()
+		for time.Since(since) < 5*time.Second {
+			<-time.After(250 * time.Millisecond)
+			if now := screen(); now != last {
+				last, since = now, time.Now()
+			}
+		}
+		golden.Compare(t.e.t, path, last)
+		return
+	}
+	want, err := os.ReadFile(filepath.Join("testdata", path))
+	require.NoError(t.e.t, err)
+	t.e.eventually("the screen is that of "+path, func(c *require.Assertions, _ context.Context) { c.Equal(string(want), screen()) })
+}
+
 // ends waits until the program has ended and its terminal is closed.
 func (t *terminal) ends() {
 	t.e.t.Helper()
@@ -92,6 +117,7 @@ func TestLiveViewOnATerminal(t *testing.T) {
 
 	e.image("web", "kruise.local/demo:v2")
 	first.shows("PreparingUpdate", "0 of 1", "hook")
+	first.keeps("live-hook.txt")
 	first.tmux("send-keys", "p")
 	first.shows("paused")
 	first.tmux("send-keys", "r")
@@ -103,7 +129,8 @@ func TestLiveViewOnATerminal(t *testing.T) {
 		`[{"op":"remove","path":"/spec/lifecycle"}]`)
 	e.ready("web", 1)
 	e.image("web", "kruise.local/demo:none")
-	first.shows("kruise.local/demo:none")
+	first.shows("kruise.local/demo:none", "ImagePullBackOff")
+	first.keeps("live-image.txt")
 	first.tmux("send-keys", "u")
 	first.shows("rolled back to revision", "updated [########################################] 1 of 1", "partitioned roll out complete")
 
@@ -120,9 +147,11 @@ spec:
 	e.kubectl("patch", "clonesets.v1beta1.apps.kruise.io", "web", "--type=merge", "--patch",
 		`{"spec":{"updateStrategy":{"rollingUpdate":{"podUpdatePolicy":"ReCreate"}},"template":{"metadata":{"labels":{"generation":"next"}}}}}`)
 	first.shows("0 of 1", "PodUnavailableBudget web")
+	first.keeps("live-budget.txt")
 	e.kubectl("delete", "pub", "web")
 	first.shows("updated [########################################] 1 of 1")
 	e.ready("web", 1)
+	first.keeps("live-complete.txt")
 	first.tmux("send-keys", "q")
 	first.ends()
 }
