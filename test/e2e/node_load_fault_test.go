@@ -28,7 +28,7 @@ const (
 	mostLate = 0.01
 	// mostAbovePlain is how much more processor time the agent may need for a probe than Go's own clients. It also lists containers, runs
 	// commands and judges results.
-	mostAbovePlain = 4
+	mostAbovePlain = 3
 )
 
 // onNode is a CloneSet on one node. Each of its Pods has one container.
