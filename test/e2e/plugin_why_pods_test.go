@@ -81,7 +81,7 @@ var stuckPods = []stuck{
 			"containers, and look at the events of the Pod if it does not"},
 }
 
-// launchHeld is a Pod of which one container is never ready, so the other one never starts.
+// launchHeld is a Pod with a container that is never ready, so the other one never starts.
 var launchHeld = lone("ordered", onNodes, "", `, env: [{name: ADDRESS, value: ":8081"}]}
       - {name: first, image: "kruise.local/demo:v1", imagePullPolicy: IfNotPresent, readinessProbe: {tcpSocket: {port: 1}},
         env: [{name: KRUISE_CONTAINER_PRIORITY, value: "1"}]`)

@@ -34,7 +34,7 @@ func (f *Figures) Print(to io.Writer) error {
 	return out.Flush()
 }
 
-// at returns the value at a count as text, or nothing if there is none.
+// at returns the value at a count as text, or an empty text without a value.
 func (s *Series) at(count int) string {
 	i := slices.IndexFunc(s.Points, func(p Point) bool { return p.Count == count })
 	if i < 0 {
