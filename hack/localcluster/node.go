@@ -58,6 +58,9 @@ func (c *Cluster) kubelet(i int) component {
 	args := []string{
 		"--config=" + c.nodeDir(i, "kubelet.yaml"), "--kubeconfig=" + c.pki().kubeconfig(nodeName(i)),
 		"--hostname-override=" + nodeName(i), "--node-ip=" + c.net.NodeIP(i), "--v=2",
+		// Each minute the kubelet removes all but one of the instances of a container that do not run. One that is created but not started
+		// yet counts too, so that by default the last instance, and with it lastState in the status, sometimes disappears.
+		"--maximum-dead-containers-per-container=2",
 	}
 	reads := []string{c.pki().cert(clusterCA), c.pki().cert(nodeName(i)), c.pki().key(nodeName(i))}
 	return component{
@@ -220,6 +223,8 @@ func (c *Cluster) mountScript(i int) string {
 		"mount -t proc none /proc",
 		"mount -t tmpfs -o mode=755,nosuid,nodev tmpfs /run",
 		"mkdir -p /run/lock /run/netns",
+		// crun refuses machines that have both versions of cgroups, where containers use version 1.
+		"! mountpoint -q /sys/fs/cgroup/unified || umount /sys/fs/cgroup/unified",
 	}
 	for _, dir := range keptDirs {
 		own := c.nodeDir(i, "root", dir)

@@ -22,7 +22,8 @@ func hostTools() []hostTool {
 	return []hostTool{
 		{"containerd", "containerd"},
 		{"ctr", "containerd"},
-		{"runc", "runc"},
+		{"crun", "crun"}, // for containerd 1.6
+		{"runc", "runc"}, // for containerd 2
 		{"/usr/lib/cni/bridge", "containernetworking-plugins"},
 		{"iptables", "iptables"},
 		{"ip", "iproute2"},

@@ -163,18 +163,20 @@ func TestReviewsReachAnUnreadyServer(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitReachesTheProgram is what its heap and the quota of the embedded store go by.
-func TestMemoryLimitReachesTheProgram(t *testing.T) {
-	limit := func(args ...string) *corev1.ResourceFieldSelector {
-		for _, variable := range pods(t, render(t, args...))["kruise-apiserver"].Containers[0].Env {
+// TestMemoryLimitReachesThePrograms is what their heaps and the quota of the embedded store go by.
+func TestMemoryLimitReachesThePrograms(t *testing.T) {
+	limit := func(program string, args ...string) *corev1.ResourceFieldSelector {
+		for _, variable := range pods(t, render(t, args...))[program].Containers[0].Env {
 			if variable.Name == "MEMORY_LIMIT" {
 				return variable.ValueFrom.ResourceFieldRef
 			}
 		}
 		return nil
 	}
-	assert.Equal(t, &corev1.ResourceFieldSelector{ContainerName: "apiserver", Resource: "limits.memory"}, limit())
-	assert.Nil(t, limit("--set", "apiserver.resources.limits.memory=null"), "the node's memory is no limit")
+	for program, values := range map[string]string{"kruise-apiserver": "apiserver", "kruise-controller-manager": "manager", "kruise-daemon": "daemon"} {
+		assert.Equal(t, &corev1.ResourceFieldSelector{Resource: "limits.memory"}, limit(program), program)
+		assert.Nil(t, limit(program, "--set", values+".resources.limits.memory=null"), "%s: the node's memory is no limit", program)
+	}
 }
 
 func TestBudgetsSelectTheirPods(t *testing.T) {

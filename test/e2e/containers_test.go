@@ -157,7 +157,7 @@ func TestNextContainerWaitsForPostStart(t *testing.T) {
 	assert.Equal(t, old.UID, pod.UID)
 	started := statusOf(&pod, "side").State.Running.StartedAt
 	ended := statusOf(&pod, "main").LastTerminationState.Terminated
-	require.NotNil(t, ended)
+	require.NotNil(t, ended, "%+v", statusOf(&pod, "main"))
 	assert.GreaterOrEqual(t, ended.FinishedAt.Sub(started.Time), 3*time.Second,
 		"the old instance ran until the hook of 4 s was over; times have whole seconds")
 	assert.Equal(t, [][]string{{"side"}, {"main"}}, batchesOf(t, &pod))

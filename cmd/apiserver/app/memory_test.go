@@ -1,10 +1,8 @@
 package app
 
 import (
-	"math"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,28 +30,5 @@ func TestQuotaFitsIntoMemory(t *testing.T) {
 			}
 			assert.Equal(t, test.want, quotaFor(test.limit, dir))
 		})
-	}
-}
-
-func TestHeapIsLimitedBelowTheContainer(t *testing.T) {
-	before := debug.SetMemoryLimit(-1)
-	defer debug.SetMemoryLimit(before)
-	none := func(string) string { return "" }
-	limit, err := memoryLimit(none)
-	require.NoError(t, err)
-	limitHeap(limit, none)
-	assert.Equal(t, before, debug.SetMemoryLimit(-1))
-
-	limit, err = memoryLimit(func(string) string { return "1000000000" })
-	require.NoError(t, err)
-	limitHeap(limit, func(string) string { return "2GiB" })
-	assert.Equal(t, before, debug.SetMemoryLimit(-1), "the operator's own limit wins")
-	limitHeap(limit, none)
-	assert.Equal(t, int64(900_000_000), debug.SetMemoryLimit(-1))
-	debug.SetMemoryLimit(math.MaxInt64)
-
-	for _, text := range []string{"2Gi", "0", "-1"} {
-		_, err := memoryLimit(func(string) string { return text })
-		assert.ErrorContains(t, err, `environment variable MEMORY_LIMIT is "`+text+`": set it to the memory limit in bytes`)
 	}
 }

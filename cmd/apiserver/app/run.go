@@ -17,6 +17,7 @@ import (
 	"kruise.io/kruise/pkg/apiserver/certificates"
 	"kruise.io/kruise/pkg/apiserver/guard"
 	"kruise.io/kruise/pkg/apiserver/store"
+	"kruise.io/kruise/pkg/memorylimit"
 )
 
 const (
@@ -32,11 +33,10 @@ const (
 func Run(ctx context.Context, options *Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	limit, err := memoryLimit(os.Getenv)
+	limit, err := memorylimit.Apply(os.Getenv)
 	if err != nil {
 		return err
 	}
-	limitHeap(limit, os.Getenv)
 	// An external etcd has its own operator, so only an embedded one has a limit of space here.
 	space := func() string { return "" }
 	if options.Store.Embedded() {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/memorylimit"
 )
 
 // NewCommand returns the command. getenv reads the environment. An error in the environment is returned when the
@@ -34,6 +35,9 @@ func NewCommand(getenv func(string) string) *cobra.Command {
 			return err
 		}
 		cmd.SilenceUsage = true
+		if _, err := memorylimit.Apply(getenv); err != nil {
+			return err
+		}
 		if err := logsapi.ValidateAndApply(options.Logging, nil); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 	logsapi "k8s.io/component-base/logs/api/v1"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/ignoredflags"
+	"kruise.io/kruise/pkg/memorylimit"
 )
 
 // NewCommand returns the command of the program. Flags and environment are validated before the agent opens or
@@ -27,6 +29,9 @@ func NewCommand() (*cobra.Command, error) {
 		Version: version.Get().String(),
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := options.Validate(); err != nil {
+				return err
+			}
+			if _, err := memorylimit.Apply(os.Getenv); err != nil {
 				return err
 			}
 			if err := logsapi.ValidateAndApply(options.Logs, nil); err != nil {

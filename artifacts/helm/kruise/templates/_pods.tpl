@@ -72,6 +72,11 @@ podAntiAffinity:
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+{{- if dig "limits" "memory" "" (.values.resources | default dict) }}
+# Limits the heap, and the quota of an embedded store.
+- name: MEMORY_LIMIT
+  valueFrom: {resourceFieldRef: {resource: limits.memory}}
+{{- end }}
 {{- if .root.Values.enableKubeCacheMutationDetector }}
 - name: KUBE_CACHE_MUTATION_DETECTOR
   value: "true"
