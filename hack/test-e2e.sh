@@ -5,6 +5,8 @@
 # The script stops the cluster at the end, unless the cluster ran before. After a failure, the logs are in .local/log.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# The programs of the cluster may use more memory, which saves processor time.
+export GOGC=300
 
 if [[ ! -e .local/kubeconfig ]]; then
   trap 'go run ./hack/local down' EXIT

@@ -180,11 +180,11 @@ func (g *objectGrowth) restart(ctx context.Context, count int) error {
 		return err
 	}
 	start()
-	ctx, cancel := context.WithTimeout(ctx, scalePatience)
-	defer cancel()
-	if err := until(ctx, func() bool { _, err := g.processOf(ctx, serverSelector); return err == nil }); err != nil {
+	if _, err := g.processOf(ctx, serverSelector); err != nil {
 		return fmt.Errorf("wait until kruise-apiserver starts again: %w", err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, scalePatience)
+	defer cancel()
 	began, get := time.Now(), g.verbs[0]
 	if err := until(ctx, func() bool { return get.of(get.workload)(ctx, probeSpace, "bench-00000") == nil }); err != nil {
 		return fmt.Errorf("wait until kruise-apiserver answers again: %w", err)

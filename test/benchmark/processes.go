@@ -59,8 +59,21 @@ func (b *bench) findAPIServers(ctx context.Context) (s serverProcesses, err erro
 	return s, errors.Join(kubeErr, etcdErr, kruiseErr)
 }
 
-// processOf returns the process of the first Pod that a selector selects in our namespace.
-func (b *bench) processOf(ctx context.Context, selector string) (int, error) {
+// processOf waits for the process of the first Pod that a selector selects in our namespace: the Pod may have been created just now.
+func (b *bench) processOf(ctx context.Context, selector string) (pid int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, scalePatience)
+	defer cancel()
+	waiting := until(ctx, func() bool {
+		pid, err = b.findProcess(ctx, selector)
+		return err == nil
+	})
+	if waiting != nil {
+		return 0, err
+	}
+	return pid, nil
+}
+
+func (b *bench) findProcess(ctx context.Context, selector string) (int, error) {
 	pods, err := b.core.CoreV1().Pods("kruise-system").List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil || len(pods.Items) == 0 {
 		return 0, fmt.Errorf("find a Pod with %s in kruise-system: %d found: %w", selector, len(pods.Items), err)
