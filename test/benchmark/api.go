@@ -75,6 +75,9 @@ func (b *bench) verbs(ctx context.Context, custom *custom) (err error) {
 	if err := custom.addWebhooks(ctx, namespace); err != nil {
 		return err
 	}
+	if err := b.requestsAlone(ctx, namespace); err != nil {
+		return fmt.Errorf("without controllers: %w", err)
+	}
 	servers, err := b.findServers(ctx)
 	if err != nil {
 		return err
@@ -93,6 +96,27 @@ func (b *bench) verbs(ctx context.Context, custom *custom) (err error) {
 		"the programs of this project have the CPU weight of programs on nodes of their own; %d webhook calls\n",
 		b.objects, b.rounds, b.lists, custom.calls.Load())
 	return nil
+}
+
+// requestsAlone compares what requests cost while no controller reacts to them. No controller reconciles the custom resource, so only here
+// its figures and those of the other kinds contain the same.
+func (b *bench) requestsAlone(ctx context.Context, namespace string) (err error) {
+	start, err := b.stopControllers(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, start()) }()
+	servers, err := b.findAPIServers(ctx)
+	if err != nil {
+		return err
+	}
+	lighten, err := giveOwnWeight(servers.kruise)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lighten()) }()
+	alone := manner{name: "no controllers, one client, one kind after the other, ordinary user", clients: 1, ordinary: true}
+	return b.compare(ctx, alone, servers, namespace)
 }
 
 // compare measures every verb in one manner, and prints the figures.

@@ -44,11 +44,7 @@ func (b *bench) findServers(ctx context.Context) (s serverProcesses, err error) 
 
 // findAPIServers leaves out the controller, which may be stopped.
 func (b *bench) findAPIServers(ctx context.Context) (s serverProcesses, err error) {
-	checkout, err := os.Getwd()
-	if err != nil {
-		return s, err
-	}
-	cluster, err := localcluster.New(localcluster.MainConfig(checkout))
+	cluster, err := localCluster()
 	if err != nil {
 		return s, err
 	}
@@ -57,6 +53,35 @@ func (b *bench) findAPIServers(ctx context.Context) (s serverProcesses, err erro
 	s.etcd, etcdErr = cluster.ComponentPID("etcd")
 	s.kruise, kruiseErr = b.processOf(ctx, serverSelector)
 	return s, errors.Join(kubeErr, etcdErr, kruiseErr)
+}
+
+func localCluster() (*localcluster.Cluster, error) {
+	checkout, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return localcluster.New(localcluster.MainConfig(checkout))
+}
+
+// stopControllers stops kruise-controller-manager and kube-controller-manager, so that nobody reacts to what is written.
+func (b *bench) stopControllers(ctx context.Context) (start func() error, err error) {
+	const kubeControllers = "kube-controller-manager"
+	cluster, err := localCluster()
+	if err != nil {
+		return nil, err
+	}
+	restore, err := b.rest(ctx, "kruise-controller-manager")
+	if err != nil {
+		return nil, err
+	}
+	start = func() error {
+		defer restore()
+		return cluster.StartComponent(context.WithoutCancel(ctx), kubeControllers)
+	}
+	if err := cluster.StopComponent(ctx, kubeControllers); err != nil {
+		return nil, errors.Join(err, start())
+	}
+	return start, nil
 }
 
 // processOf waits for the process of the first Pod that a selector selects in our namespace: the Pod may have been created just now.
