@@ -1,6 +1,8 @@
 package podcreation
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
@@ -37,6 +40,8 @@ type Reconciler struct {
 	sets       cache.Indexer
 	// ofNamespaces are the kinds whose objects change the Pods of their own namespace.
 	ofNamespaces []cache.Indexer
+	clock        clock.PassiveClock
+	unused       times
 }
 
 // New returns the controller. It returns an error if an informer rejects a handler.
@@ -50,7 +55,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	namespaces, kruise := deps.KubeInformers.Core().V1().Namespaces(), deps.KruiseInformers.Apps().V1beta1()
 	r := &Reconciler{
 		Options: options, kube: deps.Kube, live: deps.Kruise.AppsV1beta1(), namespaces: namespaces.Lister(),
-		sets: kruise.SidecarSets().Informer().GetIndexer(),
+		sets: kruise.SidecarSets().Informer().GetIndexer(), clock: deps.Clock, unused: times{at: map[string]time.Time{}},
 	}
 	c := controller.For(deps, Name, namespaces, r.Reconcile)
 	c.WatchChanges(kruise.SidecarSets(), r.changedScope)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,27 +18,60 @@ import (
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
+// resting is for how long nothing must have changed the new Pods of a namespace before it gets the label. Users often create a
+// namespace, a SidecarSet and Pods one right after the other, or replace a SidecarSet. The answer to the creation of the SidecarSet does
+// not wait for a label that is added at the same moment, so without this pause the first Pods could miss the containers.
+const resting = 30 * time.Second
+
 // Reconcile adds the label to a namespace while no SidecarSet selects Pods in it, and it has no PersistentPodState and no
 // WorkloadSpread. It removes the label otherwise. The label excludes the namespace from the webhook, so a label too much costs
 // Pods their changes, and a label too little costs only reviews. So it is added with care, and removed at once.
 func (r *Reconciler) Reconcile(ctx context.Context, namespace *corev1.Namespace) (reconcile.Result, error) {
 	if namespace.DeletionTimestamp != nil || !controller.SendsNewPods(namespace, r.Namespace) {
+		r.unused.forget(namespace.Name)
 		return reconcile.Result{}, nil
 	}
 	value, used := pub.PodCreationIgnored, r.selected(namespace)
 	if !used && namespace.Labels[pub.PodCreationKey] != value {
+		if rest := r.unused.since(namespace.Name, r.clock.Now()).Add(resting).Sub(r.clock.Now()); rest > 0 {
+			return reconcile.Result{RequeueAfter: rest}, nil
+		}
 		// The caches may be older than an object whose creation did not wait, because the namespace had no label.
 		var err error
 		if used, err = r.selectedNow(ctx, namespace); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
+	r.unused.forget(namespace.Name)
 	if used {
 		value = ""
 	}
 	// The label of earlier releases is removed too.
 	err := controller.LabelNamespace(ctx, r.kube, namespace, map[string]string{pub.PodCreationKey: value, pub.PodCreationKeyOld: ""})
 	return reconcile.Result{}, err
+}
+
+// times are since when namespaces have been without what changes their new Pods. Those that have the label, or need none, are not in it.
+type times struct {
+	lock sync.Mutex
+	at   map[string]time.Time
+}
+
+// since returns the first time for which it was called for a namespace, which is now for the first call.
+func (t *times) since(namespace string, now time.Time) time.Time {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if first, ok := t.at[namespace]; ok {
+		return first
+	}
+	t.at[namespace] = now
+	return now
+}
+
+func (t *times) forget(namespace string) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	delete(t.at, namespace)
 }
 
 // selected reports whether a SidecarSet selects Pods in the namespace, or a PersistentPodState or a WorkloadSpread may change

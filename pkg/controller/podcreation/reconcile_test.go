@@ -2,6 +2,7 @@ package podcreation
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,15 +50,25 @@ func (w *world) update(set *v1beta1.SidecarSet) {
 	require.NoError(w.t, err)
 }
 
-// label reconciles a namespace and returns its label.
+// label reconciles a namespace, also after the time that the controller asks for, and returns its label.
 func (w *world) label(name string) string {
 	w.t.Helper()
-	_, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Name: name})
-	require.NoError(w.t, err)
+	if wait := w.reconcile(name); wait > 0 {
+		w.Clock.SetTime(w.Clock.Now().Add(wait))
+		assert.Zero(w.t, w.reconcile(name))
+	}
 	namespace, err := w.Kube.CoreV1().Namespaces().Get(w.t.Context(), name, metav1.GetOptions{})
 	require.NoError(w.t, err)
 	assert.NotContains(w.t, namespace.Labels, pub.PodCreationKeyOld)
 	return namespace.Labels[pub.PodCreationKey]
+}
+
+// reconcile reconciles a namespace, and returns when to do so again.
+func (w *world) reconcile(name string) time.Duration {
+	w.t.Helper()
+	result, err := w.c.Reconcile(w.t.Context(), types.NamespacedName{Name: name})
+	require.NoError(w.t, err)
+	return result.RequeueAfter
 }
 
 // observed is label with current caches.
@@ -152,4 +163,29 @@ func TestNamespaceIsNotIgnoredBecauseOfOldCaches(t *testing.T) {
 			assert.Equal(t, want, w.label("test"))
 		})
 	}
+}
+
+// A namespace gets no label while users create a SidecarSet and Pods right after it, or right after they have deleted another SidecarSet.
+func TestNamespaceIsIgnoredAfterAPause(t *testing.T) {
+	w := newWorld(t)
+	w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "test"}})
+	w.Observe()
+	later := func(seconds int) time.Duration {
+		w.Clock.SetTime(w.Clock.Now().Add(time.Duration(seconds) * time.Second))
+		w.Observe()
+		return w.reconcile("test")
+	}
+	assert.Equal(t, 30*time.Second, later(0))
+	assert.Equal(t, 10*time.Second, later(20))
+	everywhere := &v1beta1.SidecarSet{ObjectMeta: metav1.ObjectMeta{Name: "everywhere"}}
+	w.Add(everywhere)
+	assert.Zero(t, later(15))
+	require.NoError(t, w.Kruise.AppsV1beta1().SidecarSets().Delete(t.Context(), "everywhere", metav1.DeleteOptions{}))
+	assert.Equal(t, 30*time.Second, later(60), "the pause begins again")
+	assert.Equal(t, time.Second, later(29))
+	assert.Empty(t, w.Writes())
+	assert.Zero(t, later(1))
+	assert.Len(t, w.Writes(), 1)
+	assert.Zero(t, later(1))
+	assert.Empty(t, w.Writes())
 }
