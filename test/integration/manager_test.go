@@ -230,7 +230,9 @@ func TestManagerWritesOnlyWorkloadsOfUnitedDeployments(t *testing.T) {
 		})
 		require.NoError(t, as.create(&metav1.ObjectMeta{Name: "web-a", OwnerReferences: owned}, metav1.CreateOptions{}), kind)
 		// Nor does this write anything: a policy allows a patch that changes nothing.
-		eventually(t, func() bool { return apierrors.IsForbidden(as.patch("mine", `{"spec":{"replicas":3}}`, metav1.DryRunAll)) })
+		eventually(t, func() bool {
+			return apierrors.IsForbidden(as.patch("mine", `{"spec":{"replicas":3}}`, metav1.DryRunAll))
+		})
 		ours, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": owned}})
 		require.NoError(t, err)
 		for body, allowed := range map[string]bool{
