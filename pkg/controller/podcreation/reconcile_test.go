@@ -181,6 +181,7 @@ func TestNamespaceIsIgnoredAfterAPause(t *testing.T) {
 	w.Add(everywhere)
 	assert.Zero(t, later(15))
 	require.NoError(t, w.Kruise.AppsV1beta1().SidecarSets().Delete(t.Context(), "everywhere", metav1.DeleteOptions{}))
+	w.Writes()
 	assert.Equal(t, 30*time.Second, later(60), "the pause begins again")
 	assert.Equal(t, time.Second, later(29))
 	assert.Empty(t, w.Writes())
