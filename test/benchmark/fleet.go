@@ -25,7 +25,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"kruise.io/kruise/hack/localcluster"
 	"kruise.io/kruise/test/hostcontroller"
 )
 
@@ -167,11 +166,7 @@ func managerReader(config *rest.Config) (func(ctx context.Context) (reading, err
 	if err != nil {
 		return nil, err
 	}
-	checkout, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	cluster, err := localcluster.New(localcluster.MainConfig(checkout))
+	cluster, err := localCluster()
 	if err != nil {
 		return nil, err
 	}

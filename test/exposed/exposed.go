@@ -37,7 +37,7 @@ func Metrics(t *testing.T) (found []Metric) {
 	for _, description := range descriptionsOf(registry) {
 		metric := parse(t, description)
 		if metric.Type = typeOf(registry, description); metric.Type == "" {
-			metric.Type = cmp.Or(types[metric.Name], "untyped")
+			metric.Type = cmp.Or(typeByName(metric.Name), types[metric.Name], "untyped")
 		}
 		found = append(found, metric)
 	}
@@ -121,6 +121,15 @@ func typeOf(registry *prometheus.Registry, description *prometheus.Desc) string 
 	return ""
 }
 
+// typeByName returns the type that the naming of Prometheus says. A collector of many metrics, such as that of gRPC, shows a type only
+// after the first use of a metric, which may come before or after a test looks.
+func typeByName(name string) string {
+	if strings.HasSuffix(name, "_total") {
+		return "counter"
+	}
+	return ""
+}
+
 // Compare compares the metrics with the list of a program. With the variable UPDATE_GOLDEN, it writes the list. Metrics of the
 // Go runtime and those that are absent on other systems are not listed.
 func Compare(t *testing.T, program string, metrics []Metric) {
@@ -137,14 +146,7 @@ func Compare(t *testing.T, program string, metrics []Metric) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	got := text.String()
-	for line := range strings.Lines(string(want)) {
-		// The type of such a metric is known only after its first use, which may come before or after the test looks.
-		if name, rest, found := strings.Cut(line, " untyped"); found {
-			got = strings.Replace(got, "\n"+name+" counter"+rest, "\n"+line, 1)
-		}
-	}
-	assert.Equal(t, string(want), got, "run the test with UPDATE_GOLDEN=1 if the change is intended")
+	assert.Equal(t, string(want), text.String(), "run the test with UPDATE_GOLDEN=1 if the change is intended")
 }
 
 // Contract checks that the metrics contain rows of the form "name type label,label".

@@ -1,8 +1,6 @@
 package podcreation
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,7 +53,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	namespaces, kruise := deps.KubeInformers.Core().V1().Namespaces(), deps.KruiseInformers.Apps().V1beta1()
 	r := &Reconciler{
 		Options: options, kube: deps.Kube, live: deps.Kruise.AppsV1beta1(), namespaces: namespaces.Lister(),
-		sets: kruise.SidecarSets().Informer().GetIndexer(), clock: deps.Clock, unused: times{at: map[string]time.Time{}},
+		sets: kruise.SidecarSets().Informer().GetIndexer(), clock: deps.Clock, unused: times{of: map[string]unusedNamespace{}},
 	}
 	c := controller.For(deps, Name, namespaces, r.Reconcile)
 	c.WatchChanges(kruise.SidecarSets(), r.changedScope)

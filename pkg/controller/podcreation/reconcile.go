@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -33,7 +34,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, namespace *corev1.Namespace)
 	}
 	value, used := pub.PodCreationIgnored, r.selected(namespace)
 	if !used && namespace.Labels[pub.PodCreationKey] != value {
-		if rest := r.unused.since(namespace.Name, r.clock.Now()).Add(resting).Sub(r.clock.Now()); rest > 0 {
+		now := r.clock.Now()
+		if rest := r.unused.since(namespace, now).Add(resting).Sub(now); rest > 0 {
 			return reconcile.Result{RequeueAfter: rest}, nil
 		}
 		// The caches may be older than an object whose creation did not wait, because the namespace had no label.
@@ -54,24 +56,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, namespace *corev1.Namespace)
 // times are since when namespaces have been without what changes their new Pods. Those that have the label, or need none, are not in it.
 type times struct {
 	lock sync.Mutex
-	at   map[string]time.Time
+	of   map[string]unusedNamespace
+}
+
+// unusedNamespace has a UID, because a namespace may be deleted without a reconcile, and created again under its name.
+type unusedNamespace struct {
+	uid   types.UID
+	since time.Time
 }
 
 // since returns the first time for which it was called for a namespace, which is now for the first call.
-func (t *times) since(namespace string, now time.Time) time.Time {
+func (t *times) since(namespace *corev1.Namespace, now time.Time) time.Time {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if first, ok := t.at[namespace]; ok {
-		return first
+	if known, ok := t.of[namespace.Name]; ok && known.uid == namespace.UID {
+		return known.since
 	}
-	t.at[namespace] = now
+	t.of[namespace.Name] = unusedNamespace{namespace.UID, now}
 	return now
 }
 
 func (t *times) forget(namespace string) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	delete(t.at, namespace)
+	delete(t.of, namespace)
 }
 
 // selected reports whether a SidecarSet selects Pods in the namespace, or a PersistentPodState or a WorkloadSpread may change

@@ -190,3 +190,16 @@ func TestNamespaceIsIgnoredAfterAPause(t *testing.T) {
 	assert.Zero(t, later(1))
 	assert.Empty(t, w.Writes())
 }
+
+// A namespace that is created again under its name has a pause of its own, also if no reconcile has seen the deletion.
+func TestNewNamespaceOfTheSameNameHasItsOwnPause(t *testing.T) {
+	w := newWorld(t)
+	w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "test", UID: "first"}})
+	w.Observe()
+	assert.Equal(t, 30*time.Second, w.reconcile("test"))
+	require.NoError(t, w.Kube.CoreV1().Namespaces().Delete(t.Context(), "test", metav1.DeleteOptions{}))
+	w.Clock.SetTime(w.Clock.Now().Add(time.Hour))
+	w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "test", UID: "second"}})
+	w.Observe()
+	assert.Equal(t, 30*time.Second, w.reconcile("test"))
+}
