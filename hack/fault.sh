@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the long tests in which something fails:
 #   - 2,000 Pods of a WorkloadSpread are created while an apiserver is killed;
-#   - one budget is asked for 10,000 disruptions, while an apiserver and the leader of etcd stop and return;
+#   - one budget is asked for 10,000 disruptions through two kube-apiservers, while an apiserver and the leader of etcd stop and return;
 #   - the embedded store is killed 100 times in the middle of writes;
 #   - one of two apiservers ends, 8 times, while clients write and watch;
 #   - certificates and their authorities are rotated while clients write: front proxy, users, serving certificates, client of etcd;
@@ -12,6 +12,7 @@
 #   - one tenant fills etcd, or the embedded store; one user creates 10,000 objects, and objects of a megabyte;
 #   - the network between kube-apiserver and the apiserver is slow, lossy and cut;
 #   - the controller is killed at random times during 50 rollouts, on the local cluster with simulated Pods;
+#   - the clock of the controller is an hour ahead, and an hour behind;
 #   - controllers are killed while an AdvancedCronJob starts Jobs, while the time limits of BroadcastJobs run, while Pods of a DaemonSet
 #     are created, and while an EphemeralJob adds containers;
 #   - containers are restarted 1,000 times, also while servers stop and a node reboots;
@@ -39,7 +40,7 @@ if [[ ! -e .local/kubeconfig ]]; then
 fi
 KWOK_NODES=${KWOK_NODES:-3} go run ./hack/local up
 export KUBECONFIG=$PWD/.local/kubeconfig KUBECTL=$PWD/.local/bin/kubectl
-tests='TestControllerIsKilledDuringRollouts|TestThousandRestarts|TestRestartsOutliveTheirServers|TestRestartsUnderTheStockBackOff'
+tests='TestControllerIsKilledDuringRollouts|TestControllerWithAWrongClock|TestThousandRestarts|TestRestartsOutliveTheirServers|TestRestartsUnderTheStockBackOff'
 tests+='|TestDaemonSetIsUpdatedWhileANodeRebootsAndAnotherIsDrained|TestVolumesOutliveAReboot'
 tests+='|TestStatefulSetIsUpdatedWhileANodeReboots|TestDaemonSetIsUpdatedWhileANodeIsLost|TestTaintsMoveThePodsOfNodes'
 tests+='|TestWorkloadsWithTheirFeatureGates|TestCronJobsOutliveTheirController|TestBroadcastJobsOutliveTheirController'

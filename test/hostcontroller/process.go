@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,16 +18,16 @@ import (
 // Process is one controller. It works without a lease: the caller makes sure that no other one runs.
 type Process struct {
 	binary, kubeconfig, logFile string
-	args                        []string
+	args, env                   []string
 	metrics, profiles           string
 	command                     *exec.Cmd
 	log                         *os.File
 }
 
-// Build builds the controller of the checkout and returns the path of the program.
-func Build(ctx context.Context, checkout, dir string) (string, error) {
+// Build builds the controller of the checkout, with further flags of go build, and returns the path of the program.
+func Build(ctx context.Context, checkout, dir string, flags ...string) (string, error) {
 	program := dir + "/controller"
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/controller")
+	build := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, flags, []string{"-o", program, "./cmd/controller"})...)
 	build.Dir = checkout
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the controller: %w: %s", err, out)
@@ -68,6 +69,7 @@ func (p *Process) Start(ctx context.Context) error {
 	}
 	p.command = exec.CommandContext(ctx, p.binary, args...)
 	p.command.Stdout, p.command.Stderr = p.log, p.log
+	p.command.Env = append(os.Environ(), p.env...)
 	if err := p.command.Start(); err != nil {
 		return fmt.Errorf("start the controller: %w", err)
 	}

@@ -58,19 +58,20 @@ func (h *history) add(outages []occupancy.Outage, until time.Time) {
 	}
 }
 
-// TestBudgetsAreLinearizable lets clients evict, delete and update the Pods of one budget through two apiservers on one etcd, while
-// a controller counts and replacement Pods are created. One apiserver is killed and restarted, then the leader of etcd. At no time
-// in the recorded history are more Pods disrupted than allowed.
+// TestBudgetsAreLinearizable lets clients evict, delete and update the Pods of one budget through two kube-apiservers and two apiservers
+// on one etcd, while a controller counts and replacement Pods are created. One apiserver is killed and restarted, then the leader of
+// etcd. At no time in the recorded history are more Pods disrupted than allowed.
 // Not parallel: other servers serve the cluster.
 func TestBudgetsAreLinearizable(t *testing.T) {
 	servers, store := twoServers(t)
 	b := withBudgets(t)
 	b.budget(disruptors, unavailable)
+	doors := []string{env.config.Host, startKubeAPIServer(t, "--service-account-key-file="+signingKey(), "--service-account-signing-key-file="+signingKey())}
 	record, began := &history{}, time.Now()
 	var clients sync.WaitGroup
 	for slot := range disruptors {
 		config := rest.CopyConfig(env.config)
-		config.QPS = -1
+		config.QPS, config.Host = -1, doors[slot%len(doors)]
 		config.Wrap(asksOnce)
 		client, err := kubernetes.NewForConfig(config)
 		require.NoError(t, err)

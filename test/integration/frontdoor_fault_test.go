@@ -10,19 +10,13 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
@@ -147,46 +141,4 @@ func (d *frontDoor) programAt(t *testing.T, name string, trusted []byte, token s
 	require.NoError(t, s.start(t.Context()))
 	t.Cleanup(func() { s.kill() })
 	return s, files
-}
-
-// startKubeAPIServer starts one more kube-apiserver on the etcd of the cluster, with other flags for service accounts. It returns its
-// address when it serves Kruise objects.
-func startKubeAPIServer(t *testing.T, flags ...string) string {
-	t.Helper()
-	port, err := freePort(t.Context())
-	require.NoError(t, err)
-	network, err := env.cluster.Network()
-	require.NoError(t, err)
-	cert, key, ca := env.cluster.Credentials("apiserver")
-	etcdCert, etcdKey, _ := env.cluster.Credentials("etcd-client")
-	proxyCert, proxyKey, _ := env.cluster.Credentials("front-proxy")
-	command := exec.CommandContext(t.Context(), env.cluster.Binary("kube-apiserver"), append([]string{
-		"--etcd-servers=" + network.EtcdEndpoint(), "--etcd-cafile=" + ca, "--etcd-certfile=" + etcdCert, "--etcd-keyfile=" + etcdKey,
-		"--secure-port=" + strconv.Itoa(port), "--advertise-address=" + env.hostIP, "--endpoint-reconciler-type=none",
-		"--tls-cert-file=" + cert, "--tls-private-key-file=" + key, "--client-ca-file=" + ca,
-		"--service-account-issuer=https://kubernetes.default.svc",
-		"--requestheader-client-ca-file=" + filepath.Join(filepath.Dir(ca), "front-proxy-ca.crt"), "--requestheader-allowed-names=front-proxy-client",
-		"--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-group-headers=X-Remote-Group",
-		"--requestheader-username-headers=X-Remote-User", "--proxy-client-cert-file=" + proxyCert, "--proxy-client-key-file=" + proxyKey,
-		"--authorization-mode=Node,RBAC", "--service-cluster-ip-range=" + network.ServiceCIDR(), "--enable-aggregator-routing=true",
-	}, flags...)...)
-	var log strings.Builder
-	command.Stderr = &log
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(t, command.Start())
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-		if t.Failed() {
-			t.Logf("%s", tail([]byte(log.String()), 3000))
-		}
-	})
-	config := rest.CopyConfig(env.config)
-	config.Host = (&url.URL{Scheme: "https", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}).String()
-	client := clientFor(t, config, "default")
-	eventually(t, func() bool {
-		_, err := client.List(t.Context(), metav1.ListOptions{})
-		return err == nil
-	})
-	return config.Host
 }

@@ -66,8 +66,7 @@ func TestKubeAPIServerAuthorityIsRotatedUnderLoad(t *testing.T) {
 // TestServiceAccountKeysAreRotatedUnderLoad replaces the key with which kube-apiserver signs the tokens of service accounts: both keys,
 // new tokens, the new key alone. The apiserver and its client have their tokens in files, as Pods have.
 func TestServiceAccountKeysAreRotatedUnderLoad(t *testing.T) {
-	_, _, caFile := env.cluster.Credentials("admin")
-	oldKey, newKey := filepath.Join(filepath.Dir(caFile), "service-account.key"), filepath.Join(t.TempDir(), "service-account.key")
+	oldKey, newKey := signingKey(), filepath.Join(t.TempDir(), "service-account.key")
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	data, err := keyutil.MarshalPrivateKeyToPEM(key)

@@ -206,9 +206,16 @@ func TestSubsetIsNotOverfilledThroughTwoServers(t *testing.T) {
 		require.Equal(t, map[string]int{"a": limit, "b": creators - limit}, counts, "round %d", round)
 		clear()
 	}
+	var last *v1beta1.WorkloadSpread
+	defer func() {
+		if t.Failed() && last != nil {
+			t.Logf("%+v", last.Status)
+		}
+	}()
 	eventually(t, func() bool {
 		object, err := spreads.Get(t.Context(), "web", metav1.GetOptions{})
 		require.NoError(t, err)
+		last = object
 		status := object.Status.SubsetStatuses
 		return status[0].Replicas == 0 && status[0].MissingReplicas == limit && len(status[0].CreatingPods)+len(status[0].DeletingPods) == 0
 	})

@@ -95,6 +95,7 @@ func (o *Options) applyHost(config *apiserver.Config) error {
 	// Admission reads objects for requests of users, so client-side rate limits must not delay it. Each client made from this
 	// configuration has a rate limit of its own.
 	config.Generic.ClientConfig.QPS, config.Generic.ClientConfig.Burst = 200, 400
+	config.Generic.ClientConfig.Wrap(o.Clock.Wrap)
 	return o.applyPullSecrets(config)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"kruise.io/kruise/pkg/admission/review"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/serverclock"
 )
 
 // Options holds the flags of the program. The first group belongs to the generic server, the second one to Kruise.
@@ -40,6 +41,8 @@ type Options struct {
 
 	// Reviewers holds the admission plugins after Admission has been applied.
 	Reviewers review.Plugins
+	// Clock tells the time of kube-apiserver once there was an answer.
+	Clock *serverclock.Clock
 }
 
 // NewOptions returns the defaults.
@@ -63,7 +66,7 @@ func NewOptions() (*Options, error) {
 
 	namespace := ownNamespace()
 	accounts := NewAccountOptions(namespace, os.Getenv(pub.DaemonConfigNamespaceEnv))
-	protection, reviewers := NewProtectionOptions(), review.Plugins{}
+	protection, reviewers, clock := NewProtectionOptions(), review.Plugins{}, serverclock.New()
 	return &Options{
 		Server:         server,
 		CoreAPI:        genericoptions.NewCoreAPIOptions(),
@@ -72,7 +75,7 @@ func NewOptions() (*Options, error) {
 		Authorization:  genericoptions.NewDelegatingAuthorizationOptions(),
 		Audit:          genericoptions.NewAuditOptions(),
 		Features:       genericoptions.NewFeatureOptions(),
-		Admission:      newAdmissionOptions(accounts, protection, reviewers),
+		Admission:      newAdmissionOptions(accounts, protection, reviewers, clock),
 		Egress:         genericoptions.NewEgressSelectorOptions(),
 		Tracing:        genericoptions.NewTracingOptions(),
 		Logs:           logs.NewOptions(),
@@ -82,6 +85,7 @@ func NewOptions() (*Options, error) {
 		Gates:          gates,
 		Protection:     protection,
 		Reviewers:      reviewers,
+		Clock:          clock,
 	}, nil
 }
 

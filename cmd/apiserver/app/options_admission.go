@@ -7,6 +7,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/admission/plugin/budgetconflicts"
 	"kruise.io/kruise/pkg/admission/plugin/claimexpansion"
@@ -29,7 +30,7 @@ import (
 // objects runs before policies and webhooks of users, so that these see complete objects. Plugins that validate run
 // after them. Quota runs last, because an object that another plugin refuses must not be counted.
 func newAdmissionOptions(
-	accounts *AccountOptions, protection *ProtectionOptions, reviewers review.Plugins,
+	accounts *AccountOptions, protection *ProtectionOptions, reviewers review.Plugins, clock clock.PassiveClock,
 ) *genericoptions.AdmissionOptions {
 	admission := genericoptions.NewAdmissionOptions()
 	// The order of these calls has no meaning. The order of the plugins is set below.
@@ -40,13 +41,13 @@ func newAdmissionOptions(
 	garbagecollection.Register(admission.Plugins)
 	nodescope.Register(admission.Plugins, accounts.DaemonUser)
 	ownerreferences.Register(admission.Plugins)
-	pod.Register(admission.Plugins)
+	pod.Register(admission.Plugins, clock)
 	podstodelete.Register(admission.Plugins)
-	podunavailablebudget.Register(admission.Plugins)
+	podunavailablebudget.Register(admission.Plugins, clock)
 	resourcedistribution.Register(admission.Plugins)
 	resourcequota.Register(admission.Plugins)
 	sidecarset.Register(admission.Plugins)
-	workloadspread.Register(admission.Plugins)
+	workloadspread.Register(admission.Plugins, clock)
 	workloadtarget.Register(admission.Plugins)
 
 	// The plugins that complete objects come right after the one that refuses creations in terminating namespaces.

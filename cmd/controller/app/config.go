@@ -19,12 +19,12 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/metrics/legacyregistry"
-	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
 	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/serverclock"
 )
 
 // protobuf is the content type for both API servers. Custom resources do not support it, so the answer may be JSON.
@@ -58,7 +58,10 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 		return nil, err
 	}
 	c := &Config{options: o}
-	kube, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager"))
+	clock := serverclock.New()
+	core := rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager")
+	core.Wrap(clock.Wrap)
+	kube, err := kubernetes.NewForConfig(core)
 	if err != nil {
 		return nil, fmt.Errorf("create client: %w", err)
 	}
@@ -71,7 +74,7 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	if err := o.setLock(c, base); err != nil {
 		return nil, err
 	}
-	if err := c.setDeps(ctx, kube); err != nil {
+	if err := c.setDeps(ctx, kube, clock); err != nil {
 		return nil, err
 	}
 	if c.deps.Dynamic, err = dynamic.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager")); err != nil {
@@ -123,7 +126,7 @@ func (o *Options) setLock(c *Config, base *rest.Config) error {
 
 // setDeps creates what all controllers share. makeControllers gives each one a copy with its own options and its own
 // record of the kinds that it reads.
-func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
+func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface, clock *serverclock.Clock) error {
 	o := c.options
 	resync, err := o.resync()
 	if err != nil {
@@ -148,7 +151,7 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface) error {
 		Recorder: func(component string) record.EventRecorder {
 			return c.broadcaster.NewRecorder(scheme, corev1.EventSource{Component: component})
 		},
-		Features: o.Features, Clock: clock.RealClock{}, ExpectationTimeout: o.ExpectationTimeout,
+		Features: o.Features, Clock: clock, ExpectationTimeout: o.ExpectationTimeout,
 		Consistency: m.consistency, Rollouts: m.rollouts, BudgetRefusals: m.refusals, AgentMetrics: m.agents,
 		Options: reconcile.Options{
 			BaseDelay: o.BaseDelay, MaxDelay: o.MaxDelay, QPS: float64(o.QueueQPS), BucketSize: o.BucketSize, Metrics: m.queues,

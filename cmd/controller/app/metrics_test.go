@@ -6,12 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	"kruise.io/kruise/pkg/serverclock"
 	"kruise.io/kruise/test/exposed"
 )
 
 // Case metrics 13.
 // Dashboards and alerts of users name these metrics.
 func TestMetrics(t *testing.T) {
+	serverclock.New()
 	_, err := newMetrics(legacyregistry.Register)
 	require.NoError(t, err)
 	found := exposed.Metrics(t)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	_ "k8s.io/component-base/logs/json/register"           // Registers --logging-format=json.
@@ -117,10 +118,23 @@ func (c *Config) lead(ctx context.Context) error {
 // returns when ctx has ended and all informers have stopped.
 func (c *Config) fillCaches(ctx context.Context) {
 	defer c.caches.Wait()
+	c.readTime(ctx)
 	w := &waiter{
 		discovery: c.kruise.Discovery(), left: slices.Clone(c.controllers),
 		start: func(needs []controller.Need) { c.caches.Start(ctx, needs) },
 	}
 	w.run(ctx)
 	<-ctx.Done()
+}
+
+// readTime waits for an answer of kube-apiserver, which has its time. Without it, a controller that gets its first object from another
+// server would see the clock of this machine.
+func (c *Config) readTime(ctx context.Context) {
+	_ = wait.PollUntilContextCancel(ctx, apiPeriod, true, func(ctx context.Context) (bool, error) {
+		err := c.deps.Kube.Discovery().RESTClient().Get().AbsPath("/api/v1").Do(ctx).Error()
+		if err != nil {
+			klog.FromContext(ctx).Info("Waiting for kube-apiserver", "err", err)
+		}
+		return err == nil, nil
+	})
 }

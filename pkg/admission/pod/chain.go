@@ -19,9 +19,9 @@ import (
 // PluginName is the plugin's name in flags.
 const PluginName = "PodCreation"
 
-// Register adds the plugin to the list.
-func Register(plugins *admission.Plugins) {
-	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(clock.RealClock{}), nil })
+// Register adds the plugin to the list. The clock gives the times that the plugin writes.
+func Register(plugins *admission.Plugins, clock clock.PassiveClock) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(clock), nil })
 }
 
 // mutator changes one aspect of new Pods. The namespace of the Pod is set; the name may be empty if it is generated later. A

@@ -32,9 +32,9 @@ const (
 	rememberedGrants = 10000
 )
 
-// Register adds the plugin to the list.
-func Register(plugins *admission.Plugins) {
-	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(clock.RealClock{}), nil })
+// Register adds the plugin to the list. The clock gives the times that the plugin writes.
+func Register(plugins *admission.Plugins, clock clock.PassiveClock) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(clock), nil })
 }
 
 // Plugin is the admission plugin.
