@@ -85,7 +85,7 @@ func TestRefusedEvictionReturnsNoSlot(t *testing.T) {
 	require.Equal(t, 1, returned())
 }
 
-// job creates a Job that no controller runs.
+// job creates a Job that no controller runs. Kubernetes before 1.32 runs every Job.
 func (b *budgeted) job() *batchv1.Job {
 	b.t.Helper()
 	job, err := b.kube.BatchV1().Jobs(b.namespace).Create(b.t.Context(), &batchv1.Job{
@@ -98,6 +98,9 @@ func (b *budgeted) job() *batchv1.Job {
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(b.t, err)
+	if job.Spec.ManagedBy == nil {
+		b.t.Skip("this version of Kubernetes does not leave a Job to another controller")
+	}
 	return job
 }
 
