@@ -8,6 +8,21 @@ import (
 
 const system = "kruise-system"
 
+// The arguments of kubectl that stop and start the apiserver, in the namespace of the installation. After servesAgain, kube-apiserver sends
+// requests and reviews to it again.
+var (
+	stopsAPIServer = [][]string{
+		{"scale", "deployment", "kruise-apiserver", "--replicas=0"},
+		{"wait", "pod", "--for=delete", "--selector=control-plane=apiserver", "--timeout=3m"},
+	}
+	startsAPIServer = []string{"scale", "deployment", "kruise-apiserver", "--replicas=1"}
+	servesAgain     = [][]string{
+		startsAPIServer,
+		{"rollout", "status", "deployment", "kruise-apiserver", "--timeout=3m"},
+		{"wait", "--for=condition=Available", "apiservice", "--selector=app.kubernetes.io/name=kruise", "--timeout=3m"},
+	}
+)
+
 // system runs kubectl in the namespace of the installation.
 func (e *env) system(args ...string) string {
 	e.t.Helper()
@@ -19,26 +34,25 @@ func (e *env) stopAPIServer() {
 	e.t.Helper()
 	ctx := context.WithoutCancel(e.t.Context())
 	e.t.Cleanup(func() {
-		for _, args := range [][]string{
-			{"scale", "deployment", "kruise-apiserver", "--replicas=1"}, {"rollout", "status", "deployment", "kruise-apiserver", "--timeout=3m"},
-		} {
+		for _, args := range servesAgain {
 			_ = e.command(ctx, append([]string{"--namespace=" + system}, args...)...).Run()
 		}
 	})
-	e.system("scale", "deployment", "kruise-apiserver", "--replicas=0")
-	e.system("wait", "pod", "--for=delete", "--selector=control-plane=apiserver", "--timeout=3m")
+	for _, args := range stopsAPIServer {
+		e.system(args...)
+	}
 }
 
 // startAPIServer starts the apiserver again. With a lost store it does not become ready.
 func (e *env) startAPIServer() {
 	e.t.Helper()
-	e.system("scale", "deployment", "kruise-apiserver", "--replicas=1")
+	e.system(startsAPIServer...)
 }
 
-// serveAgain starts the apiserver and waits until it is ready, and until kube-apiserver sends requests and reviews to it again.
+// serveAgain starts the apiserver and waits until it serves.
 func (e *env) serveAgain() {
 	e.t.Helper()
-	e.startAPIServer()
-	e.system("rollout", "status", "deployment", "kruise-apiserver", "--timeout=3m")
-	e.kubectl("wait", "--for=condition=Available", "apiservice", "--selector=app.kubernetes.io/name=kruise", "--timeout=3m")
+	for _, args := range servesAgain {
+		e.system(args...)
+	}
 }

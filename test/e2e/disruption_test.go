@@ -132,9 +132,9 @@ func TestScaleDownAndDeletionUnderABudget(t *testing.T) {
 	e.eventually("the Pods go with their workload", func(c *require.Assertions, _ context.Context) { c.Empty(e.pods("shrunk")) })
 }
 
-// TestBudgetsWhileTheServerIsDown checks that requests which no budget concerns continue without delay, and that the others are
-// rejected, as the chart documents.
-func TestBudgetsWhileTheServerIsDown(t *testing.T) {
+// budgetsInAnOutage checks that requests which no budget concerns continue without delay, and that the others are rejected, as the
+// chart documents.
+func budgetsInAnOutage(t *testing.T, o *outage) {
 	e, free := newEnv(t), newEnv(t)
 	e.apply(manifest("held"))
 	e.ready("held", 3)
@@ -157,7 +157,7 @@ func TestBudgetsWhileTheServerIsDown(t *testing.T) {
 	plain(free, "a", "b")
 	plain(e, "a", "b")
 
-	e.stopAPIServer()
+	o.begin(t)
 
 	began := time.Now()
 	require.NoError(t, remove(free, "a"))
@@ -173,7 +173,7 @@ func TestBudgetsWhileTheServerIsDown(t *testing.T) {
 		require.Error(t, err, what)
 		assert.True(t, apierrors.IsInternalError(err), "%s: %v", what, err)
 	}
-	e.serveAgain()
+	o.end(t)
 	e.eventually("the budget lets a Pod go again", func(c *require.Assertions, _ context.Context) { c.NoError(remove(e, held)) })
 	e.ready("held", 3)
 }

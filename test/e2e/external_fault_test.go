@@ -35,6 +35,7 @@ func TestReplicasRestartOneByOne(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	cluster, values := externalCluster(t, root)
+	t.Setenv("KUBECONFIG", cluster.Kubeconfig())
 	e := environment(t, cluster)
 	set := externalValues(t, e, cluster, values)
 	installExternal(t, e, cluster, filepath.Join(root, "artifacts", "helm", "kruise"), set)

@@ -28,6 +28,7 @@ var chartKeys = map[string]string{"apiserver": "apiserver", "controller": "manag
 // Killing one apiserver, or etcd, loses nothing. Then it upgrades and uninstalls the release.
 // Cases install 8, 11, 12.
 func TestExternalStore(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	cluster, values := externalCluster(t, root)
@@ -110,7 +111,7 @@ func uninstallLeavesNothing(t *testing.T, e *env, cluster *localcluster.Cluster)
 // helm runs helm for the release in the namespace default.
 func helm(t *testing.T, cluster *localcluster.Cluster, args ...string) {
 	t.Helper()
-	args = append(args, "--namespace", "default", "--wait", "--timeout", "3m")
+	args = append(args, "--kubeconfig", cluster.Kubeconfig(), "--namespace", "default", "--wait", "--timeout", "3m")
 	out, err := exec.CommandContext(t.Context(), cluster.Binary("helm"), args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
@@ -154,8 +155,7 @@ func separateCluster(
 // environment returns an env for the cluster's namespace default.
 func environment(t *testing.T, cluster *localcluster.Cluster) *env {
 	t.Helper()
-	t.Setenv("KUBECONFIG", cluster.Kubeconfig())
-	e := &env{t: t, namespace: metav1.NamespaceDefault}
+	e := &env{t: t, namespace: metav1.NamespaceDefault, kubeconfig: cluster.Kubeconfig()}
 	var err error
 	e.config, err = cluster.RESTConfig()
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,11 +30,12 @@ func restarts(pods []corev1.Pod) map[string]int32 {
 	return counts
 }
 
-// kill deletes the Pods of a program without a grace period, and waits until their replacements are ready.
-func (e *env) kill(labels string) {
+// kill deletes the Pods of a program without a grace period, and waits until their replacements are ready. Field selectors choose some of
+// the Pods.
+func (e *env) kill(labels string, fields ...string) {
 	e.t.Helper()
-	pods := e.core.CoreV1().Pods("kruise-system")
-	list, err := pods.List(e.t.Context(), metav1.ListOptions{LabelSelector: labels})
+	pods, selected := e.core.CoreV1().Pods("kruise-system"), metav1.ListOptions{LabelSelector: labels, FieldSelector: strings.Join(fields, ",")}
+	list, err := pods.List(e.t.Context(), selected)
 	require.NoError(e.t, err)
 	require.NotEmpty(e.t, list.Items, labels)
 	gone := map[string]bool{}
@@ -45,7 +47,7 @@ func (e *env) kill(labels string) {
 		}
 	}
 	e.eventually(labels+" returns", func(c *require.Assertions, ctx context.Context) {
-		list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: labels})
+		list, err := pods.List(ctx, selected)
 		c.NoError(err)
 		c.GreaterOrEqual(len(list.Items), len(gone), "each killed Pod has a replacement")
 		for _, pod := range list.Items {

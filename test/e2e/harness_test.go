@@ -30,11 +30,12 @@ const patience = 3 * time.Minute
 
 // env is one test's access to the cluster: its own namespace, and clients.
 type env struct {
-	t         *testing.T
-	namespace string
-	config    *rest.Config
-	core      kubernetes.Interface
-	kruise    versioned.Interface
+	t          *testing.T
+	namespace  string
+	kubeconfig string
+	config     *rest.Config
+	core       kubernetes.Interface
+	kruise     versioned.Interface
 }
 
 // newEnv creates a namespace that is deleted when the test ends.
@@ -43,7 +44,7 @@ func newEnv(t *testing.T) *env {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	require.NoError(t, err, "KUBECONFIG must name the cluster under test")
 	config.QPS, config.Burst = 100, 200
-	e := (&env{t: t, config: config}).clients()
+	e := (&env{t: t, kubeconfig: os.Getenv("KUBECONFIG"), config: config}).clients()
 	namespace, err := e.core.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -90,7 +91,7 @@ func (e *env) dump() {
 		out, _ := e.command(ctx, args...).CombinedOutput()
 		fmt.Fprintf(&all, "kubectl %s\n%s\n", strings.Join(args, " "), out)
 	}
-	path := filepath.Join(filepath.Dir(os.Getenv("KUBECONFIG")), "log", strings.ReplaceAll(e.t.Name(), "/", "_")+".log")
+	path := filepath.Join(filepath.Dir(e.kubeconfig), "log", strings.ReplaceAll(e.t.Name(), "/", "_")+".log")
 	if err := os.WriteFile(path, all.Bytes(), 0o600); err != nil {
 		e.t.Logf("the state of the cluster is lost: %v", err)
 		return
@@ -100,7 +101,7 @@ func (e *env) dump() {
 
 // command returns a kubectl command in the test's namespace.
 func (e *env) command(ctx context.Context, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, os.Getenv("KUBECTL"), append([]string{"--namespace", e.namespace}, args...)...)
+	return exec.CommandContext(ctx, os.Getenv("KUBECTL"), append([]string{"--kubeconfig", e.kubeconfig, "--namespace", e.namespace}, args...)...)
 }
 
 // kubectl runs kubectl and returns its output. The test fails if kubectl fails.

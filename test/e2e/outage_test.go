@@ -83,9 +83,9 @@ func TestFailingCreationsDoNotBlockOtherWork(t *testing.T) {
 	assert.Empty(t, e.cloneSet("web").Status.Conditions)
 }
 
-// TestFinishedUpdatesServeWhileTheAPIServerIsDown stops kruise-apiserver in a namespace whose new Pods need its answer. No Pod
-// is created meanwhile. In-place updates that are in progress complete, and their Pods serve again.
-func TestFinishedUpdatesServeWhileTheAPIServerIsDown(t *testing.T) {
+// finishedUpdatesInAnOutage has a namespace whose new Pods need an answer of kruise-apiserver. No Pod is created meanwhile. In-place
+// updates that are in progress complete, and their Pods serve again.
+func finishedUpdatesInAnOutage(t *testing.T, o *outage) {
 	e := newEnv(t)
 	e.kubectl("label", "namespace", e.namespace, "admission.kruise.io/pod-failure-policy=Fail")
 	e.apply(manifest("other", "replicas: 3", "replicas: 1"))
@@ -94,13 +94,14 @@ func TestFinishedUpdatesServeWhileTheAPIServerIsDown(t *testing.T) {
 	e.apply(manifest("web", "maxUnavailable: 1", "maxUnavailable: 100%\n    inPlaceUpdateStrategy: {gracePeriodSeconds: 30}"))
 	e.ready("web", 3)
 	before := byUID(e.pods("web"))
+	o.prepared(t) // The outage must begin before the grace period of the Pods has passed.
 	e.image("web", "kruise.local/demo:v2")
 	e.eventually("every Pod waits for its grace period", func(c *require.Assertions, _ context.Context) {
 		for _, pod := range e.pods("web") {
 			c.Contains(pod.Annotations, pub.InPlaceUpdateGraceKey)
 		}
 	})
-	e.stopAPIServer()
+	o.begin(t)
 	lost := e.pods("web")[0].Name
 	e.kubectl("delete", "pod", lost, "--wait=true")
 	e.eventually("the Pods that are left run the new image and serve", func(c *require.Assertions, _ context.Context) {
@@ -116,7 +117,7 @@ func TestFinishedUpdatesServeWhileTheAPIServerIsDown(t *testing.T) {
 	e.eventually("an event tells of the refused creation", func(c *require.Assertions, _ context.Context) {
 		c.Contains(e.kubectl("events", "--types=Warning"), "failed calling webhook")
 	})
-	e.serveAgain()
+	o.end(t)
 	e.ready("web", 3)
 }
 

@@ -24,19 +24,25 @@ func nodeOf(t *testing.T, pod *corev1.Pod) (node int) {
 
 // restartHelper is a process that a restart needs.
 type restartHelper struct {
+	// node is the number of the node on which the Pod runs. The test of this helper then runs beside those of other nodes. It is zero if the
+	// Pod may run on any node, and the test runs alone.
+	node int
 	kill func(e *env, node int)
 	// stopsTwice is true if killing the helper can interrupt the stop. The stop then starts again with the same instance.
 	stopsTwice bool
 }
 
-// TestRestartsOutliveTheirHelpers kills a process on the node that a restart needs, in the middle of the restart.
+// TestRestartsOutliveTheirHelpers kills a process on the node that a restart needs, in the middle of the restart. Each node loses another
+// one.
 func TestRestartsOutliveTheirHelpers(t *testing.T) {
 	restartsOutlive(t, map[string]restartHelper{
-		"agent": {stopsTwice: true, kill: func(e *env, _ int) { e.kill("control-plane=daemon") }},
-		"kubelet": {kill: func(e *env, node int) {
+		"agent": {node: 1, stopsTwice: true, kill: func(e *env, node int) {
+			e.kill("control-plane=daemon", sprintf("spec.nodeName=node-%d", node))
+		}},
+		"kubelet": {node: 2, kill: func(e *env, node int) {
 			killComponent(e.t, localcluster.KubeletComponent(node))
 		}},
-		"containerd": {stopsTwice: true, kill: func(e *env, node int) {
+		"containerd": {node: 3, stopsTwice: true, kill: func(e *env, node int) {
 			killComponent(e.t, localcluster.ContainerdComponent(node))
 		}},
 	})
@@ -48,8 +54,13 @@ func TestRestartsOutliveTheirHelpers(t *testing.T) {
 func restartsOutlive(t *testing.T, helpers map[string]restartHelper) {
 	for name, helper := range helpers {
 		t.Run(name, func(t *testing.T) {
+			changes := []string{"# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "4"]}}}`}
+			if helper.node != 0 {
+				t.Parallel()
+				changes = append(changes, "spec:\n", sprintf("spec:\n  nodeSelector: {kubernetes.io/hostname: node-%d}\n", helper.node))
+			}
 			e := newEnv(t)
-			first := e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "4"]}}}`)
+			first := e.runPod(changes...)
 			history := e.watchPods()
 			e.restartWhileKilled("hook", "app", helper)
 			second := e.pod()

@@ -341,10 +341,9 @@ func TestSidecarsKeepTheirBoundDuringARollout(t *testing.T) {
 	assert.Positive(t, most, "the watcher has seen the upgrade")
 }
 
-// While the apiserver is down, new Pods are created without their sidecars, and no slower than its timeout. Afterwards the status of the
-// SidecarSet counts them, and an event names them, until they are replaced.
-// Case sidecarset 52.
-func TestPodsOfAnOutageAreCountedAndNamed(t *testing.T) {
+// podsOfAnOutageAreCounted checks that new Pods are created without their sidecars meanwhile, and no slower than the timeout of the
+// apiserver. Afterwards the status of the SidecarSet counts them, and an event names them, until they are replaced.
+func podsOfAnOutageAreCounted(t *testing.T, o *outage) {
 	e := newEnv(t)
 	name := e.sidecarSet("lacks", agentSpec)
 	// If the apiserver has just stopped several times, the caches of the controllers need longer than its creation waits for them.
@@ -361,14 +360,14 @@ func TestPodsOfAnOutageAreCountedAndNamed(t *testing.T) {
 			c.Len(pods[i].Spec.Containers, 2)
 		}
 	})
-	e.stopAPIServer()
+	o.begin(t)
 	began := time.Now()
 	e.kubectl("run", "lacks", "--image=kruise.local/demo:v1", "--labels=app=lacks", "--image-pull-policy=IfNotPresent")
 	t.Logf("a Pod was created after %s while the apiserver was down", time.Since(began).Round(10*time.Millisecond))
 	alone, err := e.core.CoreV1().Pods(e.namespace).Get(t.Context(), "lacks", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Len(t, alone.Spec.Containers, 1, "nobody has injected containers")
-	e.serveAgain()
+	o.end(t)
 	uninjected := func(want int32) {
 		e.eventually("the status counts the Pods", func(c *require.Assertions, ctx context.Context) {
 			set, err := e.kruise.AppsV1beta1().SidecarSets().Get(ctx, name, metav1.GetOptions{})

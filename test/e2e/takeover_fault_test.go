@@ -85,6 +85,7 @@ func newMove(t *testing.T) *move {
 	cluster, values := separateCluster(t, root, "takeover", func(config *localcluster.Config) {
 		config.Nodes, config.KWOKNodes, config.Storage = 2, 4, true
 	})
+	t.Setenv("KUBECONFIG", cluster.Kubeconfig())
 	m := &move{env: environment(t, cluster), cluster: cluster, chart: filepath.Join(root, "artifacts", "helm", "kruise")}
 	m.namespace = "shop"
 	m.connect()
