@@ -38,8 +38,8 @@ func (c *Cluster) Prepare(ctx context.Context) error {
 	if err := checkMachine(runtime.GOOS, os.Geteuid()); err != nil {
 		return err
 	}
-	if err := extendPath(); err != nil {
-		return err
+	if err := os.Setenv("PATH", hostPath(os.Getenv("PATH"), c.cfg.BinDir)); err != nil {
+		return fmt.Errorf("set PATH: %w", err)
 	}
 	if err := c.installPackages(ctx, missingPackages(hostTools(), present)); err != nil {
 		return err
@@ -47,18 +47,16 @@ func (c *Cluster) Prepare(ctx context.Context) error {
 	return c.buildNeeded(ctx)
 }
 
-// extendPath adds the folders of ip and iptables, which are not in the PATH of su and cron.
-func extendPath() error {
-	path := os.Getenv("PATH")
+// hostPath returns the PATH on which programs of the machine are found. It has the folders of ip and iptables, which are not in the PATH of
+// su and cron. It does not have the folder of the built programs, which users put there: a containerd in it can have another version.
+func hostPath(path, built string) string {
+	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool { return filepath.Clean(dir) == built })
 	for _, dir := range []string{"/usr/sbin", "/sbin"} {
-		if !slices.Contains(filepath.SplitList(path), dir) {
-			path += string(os.PathListSeparator) + dir
+		if !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
 		}
 	}
-	if err := os.Setenv("PATH", path); err != nil {
-		return fmt.Errorf("extend PATH: %w", err)
-	}
-	return nil
+	return strings.Join(dirs, string(os.PathListSeparator))
 }
 
 // checkMachine refuses machines on which a cluster cannot run.

@@ -84,3 +84,9 @@ func TestInstallPackagesFails(t *testing.T) {
 		})
 	}
 }
+
+func TestProgramsOfTheMachineAreNotTheBuiltOnes(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "/usr/bin:/usr/sbin:/sbin", hostPath("/work/.local/bin:/usr/bin:/work/.local/bin/", "/work/.local/bin"))
+	assert.Equal(t, "/sbin:/usr/bin:/usr/sbin", hostPath("/sbin:/usr/bin", "/work/.local/bin"))
+}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -104,9 +105,16 @@ func (s *server) PatchPod(ctx context.Context, change *Change, dryRun bool) (*co
 	return pod, err
 }
 
-// noSuchPath distinguishes a path that the server does not serve from an object that does not exist.
+// noSuchPath distinguishes a path that the server does not serve from an object that does not exist, which the answer names. For an
+// unknown subresource, kube-apiserver answers without a name. Another server may answer with a text instead of a Status, and the client
+// then adds the name and this cause.
 func noSuchPath(err error) bool {
-	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || details.Name == "" || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 func (s *server) DeletePod(ctx context.Context, pod *corev1.Pod) error {
