@@ -197,6 +197,7 @@ func batchesOf(t *testing.T, pod *corev1.Pod) (batches [][]string) {
 // Cases inplace-update 17, 18.
 func TestResources(t *testing.T) {
 	e := newEnv(t)
+	e.since(33, "updates of resources in place without a feature gate")
 	restore := e.controllerArgs("--feature-gates=InPlaceWorkloadVerticalScaling=true")
 	defer restore()
 	at := func(cpu, policy string) string {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,25 @@ func (e *env) clients() *env {
 	e.kruise, err = versioned.NewForConfig(e.config)
 	require.NoError(e.t, err)
 	return e
+}
+
+// since leaves the test out on versions of Kubernetes before 1.<minor>, which do not have what the test needs.
+func (e *env) since(minor int, needs string) {
+	e.t.Helper()
+	version, err := e.core.Discovery().ServerVersion()
+	require.NoError(e.t, err)
+	of, err := strconv.Atoi(strings.TrimRight(version.Minor, "+"))
+	require.NoError(e.t, err)
+	if of < minor {
+		e.t.Skipf("Kubernetes before 1.%d does not have %s", minor, needs)
+	}
+}
+
+// quickRestarts leaves the test out where kubelets wait up to five minutes before they restart a container that ends again and again. The
+// kubelets of the local cluster wait a second where they can be told to.
+func (e *env) quickRestarts() {
+	e.t.Helper()
+	e.since(32, "kubelets that restart a container soon each time")
 }
 
 // dump logs the Pods and the last events, and writes what else is needed to understand a failure to a file beside the logs of the cluster.

@@ -30,6 +30,7 @@ func alphaRequest() *v1alpha1.ContainerRecreateRequest {
 // requests wait in the queue from the start and force their restart. On the other Pods, each request is created when the
 // previous one has ended. Every request succeeds, and each restarts the container exactly once.
 func restartLoad(t *testing.T, e *env, pods, each int) {
+	e.quickRestarts()
 	e.apply(manifest("web", "replicas: 3", sprintf("replicas: %d", pods), "cpu: 10m", "cpu: 1m"))
 	e.ready("web", int32(pods))
 	messages := e.messages()

@@ -195,6 +195,7 @@ func (c *clientOf) request(ctx context.Context, client *http.Client) error {
 func TestHotUpgradesLoseNoRequest(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
+	e.quickRestarts()
 	name := e.sidecarSet("hot", meshSpec)
 	e.apply(manifest("hot", "replicas: 3", "replicas: 1"))
 	e.ready("hot", 1)

@@ -107,6 +107,7 @@ func (t *terminal) ends() {
 func TestLiveViewOnATerminal(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
+	e.quickRestarts()
 	e.apply(manifest("web", "spec:\n  replicas: 3", `spec:
   lifecycle:
     inPlaceUpdate: {labelsHandler: {update-hook: "on"}}

@@ -171,6 +171,7 @@ func TestConcurrentClientsNeverOverfillASubset(t *testing.T) {
 	t.Parallel()
 	const clients, limit, rounds = 64, 2, 4
 	e := newEnv(t)
+	e.since(32, "Jobs that its own controller does not run")
 	e.apply(`apiVersion: batch/v1
 kind: Job
 metadata: {name: web}
@@ -183,9 +184,6 @@ spec:
 	e.apply(spreadOver("batch/v1", "Job", `[{name: a, maxReplicas: 2}, {name: b}]`))
 	job, err := e.core.BatchV1().Jobs(e.namespace).Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
-	if job.Spec.ManagedBy == nil {
-		t.Skip("this version of Kubernetes does not leave a Job to another controller")
-	}
 	config := rest.CopyConfig(e.config)
 	config.QPS = -1
 	core, err := kubernetes.NewForConfig(config)
