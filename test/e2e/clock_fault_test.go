@@ -29,7 +29,8 @@ const (
 func TestControllerWithAWrongClock(t *testing.T) {
 	l := startLoad(t)
 	e, outer := l.e, t
-	pending, jobs := e.limits(), e.createdJobs()
+	e.limits()
+	jobs := e.createdJobs()
 	giveBack, err := hostcontroller.TakeOver(t.Context(), e.core)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, giveBack(context.WithoutCancel(t.Context()))) })
@@ -47,18 +48,22 @@ func TestControllerWithAWrongClock(t *testing.T) {
 			require.NoError(t, process.Start(context.WithoutCancel(t.Context())))
 			defer func() { require.NoError(t, process.Kill()) }()
 
-			began := time.Now()
+			waiting, began := e.pending(), time.Now()
 			e.apply(manifest(name, "replicas: 3", sprintf("replicas: %d\n  minReadySeconds: %d", rolledPods, int(minReady.Seconds())),
 				"      terminationGracePeriodSeconds: 5", simulatedNodes))
 			e.ready(name, rolledPods)
-			assert.GreaterOrEqual(t, time.Since(began), minReady)
+			assert.GreaterOrEqual(t, time.Since(began), minReady-2*time.Second)
 			updated := time.Now()
 			e.image(name, "kruise.local/demo:v2")
 			e.ready(name, rolledPods)
 			rollout := time.Since(updated)
 			t.Logf("%d Pods were updated in %s, each ready for %s before the next", rolledPods, rollout.Round(time.Second), minReady)
-			assert.GreaterOrEqual(t, rollout, rolledPods*minReady-time.Second)
+			// Both the time at which a Pod was ready and the time of the server are known to the second.
+			assert.GreaterOrEqual(t, rollout, rolledPods*(minReady-2*time.Second))
 
+			assert.Equal(t, waiting, e.uids(), "the WorkloadSpread waits for Pods that are not scheduled")
+			e.kubectl("delete", "cloneset,workloadspread", "web", "--wait=true")
+			e.eventually("the Pods are gone", func(c *require.Assertions, _ context.Context) { c.Empty(e.pods("web")) })
 			for end := began.Add(*hold); time.Now().Before(end); <-time.After(time.Second) {
 				l.undisturbed(t)
 			}
@@ -74,45 +79,43 @@ func TestControllerWithAWrongClock(t *testing.T) {
 			assert.Equal(t, v1beta1.BroadcastJobRunning, long.Status.Phase)
 			assert.NotEmpty(t, e.pods("long"))
 			assert.Empty(t, jobs(), "the AdvancedCronJob is due later")
-			assert.Equal(t, pending, e.uids(), "the WorkloadSpread waits for Pods that are not scheduled")
 			l.report(t)
 		})
 	}
 }
 
-// limits creates objects with a limit of half an hour: BroadcastJobs that run and that have ended, an AdvancedCronJob, and a
-// WorkloadSpread whose Pods cannot be scheduled. It returns the UIDs of these Pods.
-func (e *env) limits() (pending map[string]types.UID) {
+// limits creates objects with a limit of half an hour: BroadcastJobs that run and that have ended, and an AdvancedCronJob.
+func (e *env) limits() {
 	e.t.Helper()
 	const limit = 30 * time.Minute
 	nodes := e.choose()
 	e.apply(e.broadcastManifest("long", "3600", "type: Always", sprintf("type: Always, activeDeadlineSeconds: %d", int(limit.Seconds()))))
 	e.apply(e.broadcastManifest("done", "1", "type: Always", sprintf("type: Always, ttlSecondsAfterFinished: %d", int(limit.Seconds()))))
 	e.apply(replaced(cronOf("later", "1", ""), "@every 6s", sprintf("%d * * * *", time.Now().Add(limit).Minute())))
-	e.apply(sprintf(`apiVersion: apps.kruise.io/v1beta1
-kind: WorkloadSpread
-metadata: {name: web}
-spec:
-  targetRef: {apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, name: web}
-  scheduleStrategy: {type: Adaptive, adaptive: {rescheduleCriticalSeconds: %d}}
-  subsets:
-  - name: nowhere
-    maxReplicas: 3
-    requiredNodeSelectorTerm: {matchExpressions: [{key: no, operator: In, values: [such-node]}]}
-  - name: anywhere
-`, int(limit.Seconds())))
-	e.apply(spreadable("apps.kruise.io/v1beta1", "CloneSet", "3"))
 	e.broadcast("long", "runs", func(c *require.Assertions, job *v1beta1.BroadcastJob) { c.EqualValues(len(nodes), job.Status.Active) })
 	e.broadcast("done", "completed", func(c *require.Assertions, job *v1beta1.BroadcastJob) {
 		c.Equal(v1beta1.BroadcastJobCompleted, job.Status.Phase)
 	})
+}
+
+// pending creates Pods that cannot be scheduled, and that a WorkloadSpread moves to another subset after nearly five minutes. It returns
+// their UIDs.
+func (e *env) pending() (waiting map[string]types.UID) {
+	e.t.Helper()
+	e.apply(spreadOver("apps.kruise.io/v1beta1", "CloneSet", `
+  - name: nowhere
+    maxReplicas: 3
+    requiredNodeSelectorTerm: {matchExpressions: [{key: "no", operator: In, values: [such-node]}]}
+  - name: anywhere
+  scheduleStrategy: {type: Adaptive, adaptive: {rescheduleCriticalSeconds: 290}}`))
+	e.apply(spreadable("apps.kruise.io/v1beta1", "CloneSet", "3"))
 	e.eventually("Pods wait for a node", func(c *require.Assertions, _ context.Context) {
 		for _, pod := range e.pods("web") {
 			c.NotEmpty(pod.Status.Conditions)
 			c.Empty(pod.Spec.NodeName)
 		}
-		pending = e.uids()
-		c.Len(pending, 3)
+		waiting = e.uids()
+		c.Len(waiting, 3)
 	})
-	return pending
+	return waiting
 }
