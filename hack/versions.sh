@@ -11,7 +11,7 @@ if [[ -e .local/kubeconfig ]]; then
 fi
 versions=("$@")
 if ((${#versions[@]} == 0)); then
-  versions=(1.30.14 1.32.13 1.34.4 1.35.4)
+  versions=(1.30.14 1.32.9 1.34.4 1.35.4)
 fi
 failed=()
 for version in "${versions[@]}"; do

@@ -56,6 +56,8 @@ load 1m
   kruise_store_in_use_bytes{instance="api-0"} 4e8x180
   kruise_store_quota_bytes{instance="api-0"} 1e9x180
   kruise_serving_certificate_expiration_timestamp_seconds{instance="api-0"} 7e6x180
+  kruise_clock_offset_seconds{instance="api-0",pod="api-0"} 0x180
+  kruise_clock_offset_seconds{instance="manager-0",pod="manager-0"} 1x180
   kruise_garbage_collection_refused_total{instance="api-0"} 0x180
   apiserver_request_total{instance="api-0",group="apps.kruise.io",verb="GET",code="200"} 0+600x180
   apiserver_request_total{instance="api-0",group="apps.kruise.io",verb="GET",code="503"} 0+1x180
@@ -172,6 +174,15 @@ var situations = map[string]struct {
 	}, []string{"KruiseServingCertificateExpires"}},
 	"the certificate is that of the user": {change{
 		`kruise_serving_certificate_expiration_timestamp_seconds{instance="api-0"}`: "0x180",
+	}, nil},
+	"the clock of a manager is behind": {change{
+		`kruise_clock_offset_seconds{instance="manager-0",pod="manager-0"}`: "0x60 30x120",
+	}, []string{"KruiseClockIsWrong"}},
+	"the clock of an apiserver is ahead": {change{
+		`kruise_clock_offset_seconds{instance="api-0",pod="api-0"}`: "0x60 -30x120",
+	}, []string{"KruiseClockIsWrong"}},
+	"the clock of a manager was wrong for a moment": {change{
+		`kruise_clock_offset_seconds{instance="manager-0",pod="manager-0"}`: "0x60 30x5 0x115",
 	}, nil},
 	"the garbage collector deletes": {change{
 		`kruise_garbage_collection_refused_total{instance="api-0"}`: "0x170 5x10",
