@@ -86,7 +86,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r := &Reconciler{
 		Options: options, server: engine.NewServer(deps.Kube), client: deps.Kruise.AppsV1beta1().SidecarSets(),
 		namespaces: core.Namespaces().Lister(), recorder: deps.Recorder(Name), clock: deps.Clock, pace: engine.NewPace(deps.Clock),
-		injects: deps.Features.Enabled(features.PodWebhook), counts: counts{started: deps.Clock.Now()},
+		injects: deps.Features.Enabled(features.PodWebhook), counts: counts{began: sync.OnceValue(deps.Clock.Now)},
 	}
 	c := controller.For(deps, Name, sets, r.Reconcile)
 	c.Guards(resource, sets)
@@ -127,8 +127,9 @@ func podSets(obj any) ([]string, error) {
 // counts keeps which SidecarSets of type NotUpdate must be counted again. Their status shows what the last creation of a Pod or the
 // last change of their spec found, and no later change of a Pod.
 type counts struct {
-	// started is when the controller was built. Pods that are older existed before, although the cache reports them as new.
-	started time.Time
+	// began returns when the first Pod was seen. Pods that are older existed before, although the cache reports them as new. It is not the time
+	// at which the controller was built, because the clock is right only when kube-apiserver has answered.
+	began func() time.Time
 	// lock guards due.
 	lock sync.Mutex
 	due  map[types.UID]bool

@@ -105,6 +105,21 @@ func (w *world) watchPod(before, after *corev1.Pod) (keys []string) {
 	return keys
 }
 
+// The cache reports Pods that existed before the controller began as new. When the controller was built, its clock was wrong.
+func TestOnlyNewPodsAreCountedWithoutUpdates(t *testing.T) {
+	for _, ahead := range []time.Duration{time.Hour, 0, -time.Hour} {
+		w := newWorld(t, notUpdate)
+		w.pass()
+		pods := w.start(2)
+		w.Clock.SetTime(controllertest.Now.Add(-ahead))
+		now := w.Clock.Now()
+		pods[0].CreationTimestamp = metav1.NewTime(now.Add(-time.Minute))
+		pods[1].CreationTimestamp = metav1.NewTime(now.Add(-time.Second).Truncate(time.Second))
+		assert.Empty(t, w.watchPod(nil, pods[0]), "%s ahead", ahead)
+		assert.Equal(t, []string{"logs"}, w.watchPod(nil, pods[1]), "%s ahead", ahead)
+	}
+}
+
 // Cases sidecarset 42, 43.
 func TestCountersWithoutUpdates(t *testing.T) {
 	w := newWorld(t, notUpdate)
