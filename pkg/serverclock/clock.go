@@ -25,13 +25,14 @@ const (
 // offsetMetric shows Offset as it was at the last answer. A program has one Clock.
 var offsetMetric = metrics.NewGauge(&metrics.GaugeOpts{
 	Name: "kruise_clock_offset_seconds", StabilityLevel: metrics.ALPHA,
-	Help: "How much the time of kube-apiserver, which the program uses, is ahead of the clock of the machine; 0 up to a difference of 2 seconds.",
+	Help: "How much the time of kube-apiserver, which the program uses, is ahead of the clock of the machine. It is 0 up to a difference of " +
+		"2 seconds.",
 })
 
 var registerMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(offsetMetric) })
 
-// Clock tells the time of kube-apiserver. It reads the header Date of the answers that pass Wrap, and needs no request of its own. Until the
-// first answer, it tells the time of the machine. After that, changes of the machine's clock have no effect on it.
+// Clock tells the time of kube-apiserver. It reads the header Date of the answers that pass Wrap, and needs no request of its own. Until
+// the first answer, it tells the time of the machine. After that, changes of the machine's clock have no effect on it.
 //
 // The zero value is not valid; use New. All methods are safe for concurrent use.
 type Clock struct {

@@ -127,8 +127,8 @@ func podSets(obj any) ([]string, error) {
 // counts keeps which SidecarSets of type NotUpdate must be counted again. Their status shows what the last creation of a Pod or the
 // last change of their spec found, and no later change of a Pod.
 type counts struct {
-	// began returns when the first Pod was seen. Pods that are older existed before, although the cache reports them as new. It is not the time
-	// at which the controller was built, because the clock is right only when kube-apiserver has answered.
+	// began returns when the first Pod was seen. Pods that are older existed before, although the cache reports them as new. It is not the
+	// time at which the controller was built, because the clock is right only when kube-apiserver has answered.
 	began func() time.Time
 	// lock guards due.
 	lock sync.Mutex
