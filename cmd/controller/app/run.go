@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/leaderelection"
@@ -127,14 +128,19 @@ func (c *Config) fillCaches(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// readTime waits for an answer of kube-apiserver, which has its time. Without it, a controller that gets its first object from another
-// server would see the clock of this machine.
+// readTime waits for an answer of kube-apiserver, which has its time. A refusal is an answer too. Without it, a controller that gets its
+// first object from another server would see the clock of this machine. The wait is logged once.
 func (c *Config) readTime(ctx context.Context) {
+	said := false
 	_ = wait.PollUntilContextCancel(ctx, apiPeriod, true, func(ctx context.Context) (bool, error) {
 		err := c.deps.Kube.Discovery().RESTClient().Get().AbsPath("/api/v1").Do(ctx).Error()
-		if err != nil {
-			klog.FromContext(ctx).Info("Waiting for kube-apiserver", "err", err)
+		if err == nil || errors.As(err, new(apierrors.APIStatus)) {
+			return true, nil
 		}
-		return err == nil, nil
+		if !said {
+			klog.FromContext(ctx).Info("Waiting for kube-apiserver: check that it runs, and that the network allows the connection", "err", err)
+			said = true
+		}
+		return false, nil
 	})
 }
