@@ -3,6 +3,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# The linter runs go vet. Without it here, the tests are compiled in four fifths of the time.
+export GOFLAGS="${GOFLAGS:-} -vet=off"
+
 began=$SECONDS
 step() { printf '\n== %s (%d s so far)\n' "$*" $((SECONDS - began)); }
 

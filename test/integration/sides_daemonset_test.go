@@ -100,7 +100,7 @@ var daemonOperations = []operation{
 	{name: "repaired template", anyPlace: true, do: image("v6")},
 	{name: "surge of one", do: all(limits("0", "1"), image("v7"))},
 	{name: "surge of all", do: all(limits("0", `"100%"`), image("v8"))},
-	{name: "surge stops at unready Pods", anyPlace: true, stuck: true, do: all(limits("0", "1"), image("broken"))},
+	{name: "surge stops at unready Pods", anyPlace: true, stuck: true, aged: true, do: all(limits("0", "1"), image("broken"))},
 	{name: "surge with a repaired template", anyPlace: true, do: image("v9")},
 	{name: "no surge", do: limits("1", "0")},
 	{name: "OnDelete", stuck: true, do: all(strategy(`{"type":"OnDelete","rollingUpdate":null}`), image("v10"))},

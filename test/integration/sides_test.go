@@ -63,6 +63,9 @@ type operation struct {
 	anyStatus bool
 	// wordy compares the events until now.
 	wordy bool
+	// aged means that its Pods must be younger than those that exist. Creation times have seconds, and both controllers order Pods of
+	// the same second by their random names. So the operation begins in the next second.
+	aged bool
 	// nodes is the number of nodes on which a DaemonSet is to run from now on. Zero means as before.
 	nodes int
 }
@@ -89,6 +92,9 @@ func compare(t *testing.T, sides []*side, operations []operation, reached func(s
 	t.Helper()
 	for _, o := range operations {
 		done := t.Run(o.name, func(t *testing.T) {
+			if o.aged {
+				<-time.After(time.Second)
+			}
 			if o.once != nil {
 				o.once(t)
 			}
