@@ -45,6 +45,7 @@ func (c *Cluster) etcd() component {
 		"--client-cert-auth", "--trusted-ca-file=" + p.cert(clusterCA), "--cert-file=" + p.cert("etcd"), "--key-file=" + p.key("etcd"),
 		"--peer-client-cert-auth", "--peer-trusted-ca-file=" + p.cert(clusterCA),
 		"--peer-cert-file=" + p.cert("etcd"), "--peer-key-file=" + p.key("etcd"),
+		"--enable-pprof", // The benchmark reads the memory of etcd after a garbage collection.
 	}
 	return c.controlPlaneComponent("etcd", args, func(ctx context.Context) error {
 		return c.get(ctx, c.net.EtcdEndpoint()+"/health", "etcd-client")

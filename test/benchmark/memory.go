@@ -22,8 +22,8 @@ import (
 // manager is stopped while memory is measured. It acts on CloneSets and would add objects and load to kube-apiserver.
 const manager = "kruise-controller-manager"
 
-// memory stores many objects of both kinds, one kind after the other, with open watches. It prints how the memory of the server
-// that holds the objects grows. The custom resource has no webhooks here.
+// memory stores many objects of both kinds, one kind after the other, with open watches. It prints how the memory of the servers
+// grows that serve or store the objects. The custom resource has no webhooks here.
 func (b *bench) memory(ctx context.Context, ours, custom workload) error {
 	restore, err := b.rest(ctx, manager)
 	if err != nil {
@@ -34,11 +34,15 @@ func (b *bench) memory(ctx context.Context, ours, custom workload) error {
 	if err != nil {
 		return err
 	}
-	left, err := b.store(ctx, ours, kruise)
+	etcd, err := etcdServer()
+	if err != nil {
+		return err
+	}
+	left, err := b.store(ctx, ours, []server{kruise, kube})
 	if err != nil {
 		return fmt.Errorf("store %ss: %w", ours.kind, err)
 	}
-	right, err := b.store(ctx, custom, kube)
+	right, err := b.store(ctx, custom, []server{kube, etcd})
 	if err != nil {
 		return fmt.Errorf("store %ss: %w", custom.kind, err)
 	}
@@ -47,45 +51,65 @@ func (b *bench) memory(ctx context.Context, ours, custom workload) error {
 
 // stored is the memory that one kind's objects used.
 type stored struct {
-	kind, server  string
-	object        int
+	kind   string
+	object int
+	// servers grew by these objects.
+	servers []serverMemory
+}
+
+// serverMemory is the memory of one server before and after the objects were created.
+type serverMemory struct {
+	server        string
 	before, after use
 }
 
-func (s stored) perObject(count int, of func(use) float64) float64 {
-	return (of(s.after) - of(s.before)) / float64(count) / 1024
+// perObject returns by how many KiB for each object the servers have grown.
+func perObject(servers []serverMemory, count int, of func(use) float64) float64 {
+	sum := 0.0
+	for _, s := range servers {
+		sum += of(s.after) - of(s.before)
+	}
+	return sum / float64(count) / 1024
 }
 
 func (b *bench) printMemory(left, right stored) error {
 	held, heap := func(u use) float64 { return u.held }, func(u use) float64 { return u.heap }
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(out, "MiB\theld before\tafter\tlive heap before\tafter\tKiB per object: JSON\theld\tlive heap\t")
-	for _, s := range []stored{left, right} {
-		_, _ = fmt.Fprintf(out, "%s in %s\t%.0f\t%.0f\t%.0f\t%.0f\t%.1f\t%.1f\t%.1f\t\n", s.kind, s.server,
-			s.before.held/(1<<20), s.after.held/(1<<20), s.before.heap/(1<<20), s.after.heap/(1<<20),
-			float64(s.object)/1024, s.perObject(b.stored, held), s.perObject(b.stored, heap))
+	for _, kind := range []stored{left, right} {
+		for _, s := range kind.servers {
+			one := []serverMemory{s}
+			_, _ = fmt.Fprintf(out, "%s in %s\t%.0f\t%.0f\t%.0f\t%.0f\t%.1f\t%.1f\t%.1f\t\n", kind.kind, s.server,
+				s.before.held/(1<<20), s.after.held/(1<<20), s.before.heap/(1<<20), s.after.heap/(1<<20),
+				float64(kind.object)/1024, perObject(one, b.stored, held), perObject(one, b.stored, heap))
+		}
 	}
-	_, _ = fmt.Fprintf(out, "ratio\t\t\t\t\t\t%.2f\t%.2f\t\n",
-		left.perObject(b.stored, held)/right.perObject(b.stored, held), left.perObject(b.stored, heap)/right.perObject(b.stored, heap))
+	_, _ = fmt.Fprintf(out, "ratio of the sums\t\t\t\t\t\t%.2f\t%.2f\t\n",
+		perObject(left.servers, b.stored, held)/perObject(right.servers, b.stored, held),
+		perObject(left.servers, b.stored, heap)/perObject(right.servers, b.stored, heap))
 	if err := out.Flush(); err != nil {
 		return err
 	}
 	fmt.Printf("%d objects of each kind, %d watches on each, after a garbage collection; "+
-		"where kruise-apiserver embeds its store, its figures contain the store's\n", b.stored, b.watchers)
+		"where kruise-apiserver embeds its store, its figures contain the store's; etcd is that of kube-apiserver\n", b.stored, b.watchers)
 	return nil
 }
 
 // store creates the objects of a kind while watches are open, waits until every watch has shown them, and measures the memory.
 // It then deletes the objects, because the deletion of a full namespace takes long.
-func (b *bench) store(ctx context.Context, w workload, s server) (result stored, err error) {
-	result.kind, result.server = w.kind, s.name
+func (b *bench) store(ctx context.Context, w workload, servers []server) (result stored, err error) {
+	result.kind = w.kind
 	namespace, remove, err := b.namespace(ctx)
 	if err != nil {
 		return result, err
 	}
 	defer remove()
-	if result.before, err = s.use(ctx); err != nil {
-		return result, err
+	for _, s := range servers {
+		before, err := s.use(ctx)
+		if err != nil {
+			return result, err
+		}
+		result.servers = append(result.servers, serverMemory{server: s.name, before: before})
 	}
 	watches, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,8 +132,10 @@ func (b *bench) store(ctx context.Context, w workload, s server) (result stored,
 		}
 	}
 	fmt.Printf("%d %ss created and seen by %d watches in %.0f s\n", b.stored, w.kind, b.watchers, time.Since(begin).Seconds())
-	if result.after, err = s.use(ctx); err != nil {
-		return result, err
+	for i, s := range servers {
+		if result.servers[i].after, err = s.use(ctx); err != nil {
+			return result, err
+		}
 	}
 	object, err := w.read(ctx, namespace, "bench-00000")
 	if err != nil {

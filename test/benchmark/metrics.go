@@ -89,6 +89,21 @@ func managerServer(config *rest.Config) (s server, err error) {
 	return newServer("kube-controller-manager", directly(config, net.JoinHostPort(address.Hostname(), managerPort)))
 }
 
+// etcdServer returns the etcd of kube-apiserver in this checkout's local cluster.
+func etcdServer() (s server, err error) {
+	cluster, err := localCluster()
+	if err != nil {
+		return s, err
+	}
+	network, err := cluster.Network()
+	if err != nil {
+		return s, err
+	}
+	config := &rest.Config{Host: network.EtcdEndpoint()}
+	config.CertFile, config.KeyFile, config.CAFile = cluster.Credentials("etcd-client")
+	return newServer("etcd", config)
+}
+
 // directly returns the configuration for another server with the same authority for clients.
 func directly(config *rest.Config, host string) *rest.Config {
 	direct := rest.CopyConfig(config)
