@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
@@ -41,4 +42,39 @@ func TestOnDeleteCountsReplacedPods(t *testing.T) {
 	requireCounts(4, "new Pods are of the new template")
 	loseOld(1)
 	requireCounts(5, "the last old one was deleted")
+}
+
+// Case cloneset 38a: with OnDelete, no Pod is created for a surge, and all new Pods are at the update revision.
+func TestOnDeleteIgnoresPartitionAndSurge(t *testing.T) {
+	w := rolled(t, "", newSet(3, knobs("2", "1", "1"), deadline(60), onDeleteOnly))
+	w.edit(image("app:2"))
+	w.settle()
+	assert.Equal(t, map[string]int{"app:1": 3}, w.images())
+	assert.Equal(t, int32(3), w.set().Status.ExpectedUpdatedReplicas)
+	w.lose(w.names()[0])
+	w.settle()
+	assert.Equal(t, map[string]int{"app:1": 2, "app:2": 1}, w.images())
+	assert.Equal(t, "CloneSetUpdated", w.progressOf().Reason, "not the end of a partition")
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = new(int32(4)) })
+	w.settle()
+	assert.Equal(t, map[string]int{"app:1": 2, "app:2": 2}, w.images())
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = new(int32(2)) })
+	w.settle()
+	assert.Equal(t, map[string]int{"app:2": 2}, w.images(), "old Pods go first")
+	assert.Equal(t, "2", w.set().Spec.UpdateStrategy.RollingUpdate.Partition.String(), "what the user wrote stays")
+}
+
+// With maxUnavailable 0, a rolling update needs its surge. OnDelete has none, and still replaces a Pod that the user picks.
+func TestOnDeleteReplacesAPickedPodWithoutSurge(t *testing.T) {
+	w := rolled(t, "", newSet(3, knobs("", "0", "1"), onDeleteOnly))
+	doomed := w.names()[0]
+	w.change(doomed, func(p *corev1.Pod) { p.Labels["apps.kruise.io/specified-delete"] = "true" })
+	w.settle()
+	assert.NotContains(t, w.names(), doomed)
+	assert.Len(t, w.names(), 3)
+	assert.Equal(t, 3, w.most)
+}
+
+func onDeleteOnly(s *v1beta1.CloneSetSpec) {
+	s.UpdateStrategy.Type = v1beta1.OnDeleteCloneSetStrategyType
 }

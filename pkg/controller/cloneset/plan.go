@@ -11,6 +11,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/rollout"
 )
@@ -20,7 +21,7 @@ type planner struct {
 	*engine.View
 	settings
 	set *v1beta1.CloneSet
-	// rolling is never nil, see rollingOf.
+	// rolling are the settings that are in force, see kinds.RollingUpdateOf.
 	rolling *v1beta1.RollingUpdateCloneSetStrategy
 	// nodeLabels returns the labels of a node, or nil.
 	nodeLabels func(node string) map[string]string
@@ -30,7 +31,7 @@ type planner struct {
 
 // newPlanner returns a planner whose diff is not computed yet. Methods for the status and for downloads do not need the diff.
 func newPlanner(v *engine.View, set *v1beta1.CloneSet, s settings, nodeLabels func(string) map[string]string) *planner {
-	return &planner{View: v, settings: s, set: set, rolling: rollingOf(set), nodeLabels: nodeLabels}
+	return &planner{View: v, settings: s, set: set, rolling: kinds.RollingUpdateOf(set), nodeLabels: nodeLabels}
 }
 
 // plan returns the stages of scaling, followed by the stage of updates. The engine runs the update stage only if scaling changes

@@ -17,6 +17,7 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/inplace/record"
+	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/rollout"
@@ -28,7 +29,7 @@ func activePod(pod *corev1.Pod) bool {
 
 // bounds resolves percentages without the code under test, except for the partition.
 func (s *simulation) bounds(set *v1beta1.CloneSet) (partition, maxUnavailable, maxSurge int) {
-	rolling, replicas := rollingOf(set), replicasOf(set)
+	rolling, replicas := kinds.RollingUpdateOf(set), replicasOf(set)
 	partition, err := rollout.Partition(rolling.Partition, replicas)
 	require.NoError(s.T, err)
 	number := func(text string, up bool) int {

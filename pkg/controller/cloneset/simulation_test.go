@@ -19,6 +19,7 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/inplace/record"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 // By default, the simulation runs for a few seconds.
@@ -64,7 +65,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	set := newSet(int32(s.Rand.IntN(9)), policy(policies[s.Rand.IntN(len(policies))]))
 	controllertest.Mark(set.Spec.Template.Labels)
 	s.gates.rollback, s.gates.preparingUpdateAsUpdate = s.Rand.IntN(2) == 0, s.Rand.IntN(2) == 0
-	s.Logf("policy=%s replicas=%d gates=%+v", rollingOf(set).PodUpdatePolicy, replicasOf(set), s.gates)
+	s.Logf("policy=%s replicas=%d gates=%+v", kinds.RollingUpdateOf(set).PodUpdatePolicy, replicasOf(set), s.gates)
 	s.randomKnobs(&set.Spec)
 	set.Spec.Lifecycle = s.RandomHooks()
 	s.randomClaims(&set.Spec)

@@ -8,6 +8,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 func (s *simulation) randomKnobs(spec *v1beta1.CloneSetSpec) {
@@ -111,7 +112,7 @@ func (s *simulation) image(image string) {
 
 // hostNetwork makes a change that needs recreation, unless the server would reject it.
 func (s *simulation) hostNetwork() {
-	if rollingOf(s.Workloads.Newest()).PodUpdatePolicy == pub.InPlaceOnlyPodUpdatePolicy {
+	if kinds.RollingUpdateOf(s.Workloads.Newest()).PodUpdatePolicy == pub.InPlaceOnlyPodUpdatePolicy {
 		return
 	}
 	s.edit(func(spec *v1beta1.CloneSetSpec) { spec.Template.Spec.HostNetwork = !spec.Template.Spec.HostNetwork })

@@ -16,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
@@ -77,7 +78,7 @@ func (s *settings) target(set *v1beta1.CloneSet, selector labels.Selector) (*eng
 	}
 	target := &engine.Target{
 		Object: set, Kind: kind, Selector: selector, Replicas: replicasOf(set), MinReadySeconds: set.Spec.MinReadySeconds,
-		Lifecycle: set.Spec.Lifecycle, Policy: rollingOf(set).PodUpdatePolicy, GraceSeconds: graceSeconds(set), InPlace: s.inPlace,
+		Lifecycle: set.Spec.Lifecycle, Policy: kinds.RollingUpdateOf(set).PodUpdatePolicy, GraceSeconds: graceSeconds(set), InPlace: s.inPlace,
 		Compatible: s.compatible(set), Stamp: podcontrol.StampFullName,
 		Picked:        func(pod *corev1.Pod) bool { return slices.Contains(set.Spec.ScaleStrategy.PodsToDelete, pod.Name) },
 		InstanceLabel: pub.CloneSetInstanceIDKey, ReuseClaims: set.Spec.ScaleStrategy.EnablePVCReuse, HashLabel: pub.PodTemplateHashKey,
@@ -106,18 +107,9 @@ func replicasOf(set *v1beta1.CloneSet) int {
 	return int(*set.Spec.Replicas)
 }
 
-// rollingOf returns the settings of a rolling update. It never returns nil. A CloneSet without the field has the zero values of a
-// rolling update, and recreates Pods.
-func rollingOf(set *v1beta1.CloneSet) *v1beta1.RollingUpdateCloneSetStrategy {
-	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
-		return rolling
-	}
-	return &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: pub.ReCreatePodUpdatePolicy}
-}
-
 // graceSeconds returns how many seconds a Pod is out of service before an in-place update changes it.
 func graceSeconds(set *v1beta1.CloneSet) int32 {
-	if strategy := rollingOf(set).InPlaceUpdateStrategy; strategy != nil {
+	if strategy := kinds.RollingUpdateOf(set).InPlaceUpdateStrategy; strategy != nil {
 		return strategy.GracePeriodSeconds
 	}
 	return 0
@@ -134,7 +126,7 @@ func failed(set *v1beta1.CloneSet, what v1beta1.CloneSetConditionType) bool {
 // compatible returns a rule that forbids in-place updates between revisions with different claim templates. It returns nil if the
 // feature gate is off. Under InPlaceOnly there is no such rule, because recreation is not allowed there.
 func (s *settings) compatible(set *v1beta1.CloneSet) func(from, to *appsv1.ControllerRevision) bool {
-	if !s.recreateForClaims || rollingOf(set).PodUpdatePolicy != pub.InPlaceIfPossiblePodUpdatePolicy {
+	if !s.recreateForClaims || kinds.RollingUpdateOf(set).PodUpdatePolicy != pub.InPlaceIfPossiblePodUpdatePolicy {
 		return nil
 	}
 	return func(from, to *appsv1.ControllerRevision) bool { return !claimsDiffer(from, to) }

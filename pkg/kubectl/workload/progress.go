@@ -42,7 +42,7 @@ func (w *Workload) Progress() (Progress, error) {
 	p := Progress{
 		Wanted: w.Wanted(), Target: target, Partitioned: partitioned,
 		Observed: w.observed(), Total: w.Int(w.Total, 0), Updated: w.Int(w.Updated, 0), Available: w.Int(w.Available, 0),
-		InPlace: w.inPlace(), OnDelete: w.Text(w.Strategy) == "OnDelete", Paused: w.IsPaused(),
+		InPlace: w.inPlace(), OnDelete: w.onDelete(), Paused: w.IsPaused(),
 		Revision: w.Text(w.Revision), Failed: w.exceeded(),
 	}
 	// A kind that does not count available Pods by revision counts all available Pods. The rollout then ends a little

@@ -106,6 +106,9 @@ func (w *Workload) IsPaused() bool {
 	return paused
 }
 
+// onDelete reports whether the user deletes the old Pods.
+func (w *Workload) onDelete() bool { return w.Text(w.Strategy) == "OnDelete" }
+
 // SetPaused pauses or resumes updates.
 func (w *Workload) SetPaused(paused bool) error { return w.set(paused, w.fields(w.Paused)...) }
 
@@ -119,11 +122,11 @@ func (w *Workload) Wanted() int {
 }
 
 // Target returns how many Pods shall be updated, and whether a partition holds the others back. A percentage is
-// rounded as the controller does it.
+// rounded as the controller does it. With the strategy OnDelete, a partition has no effect.
 func (w *Workload) Target() (target int, partitioned bool, err error) {
 	wanted := w.Wanted()
 	raw, found := w.get(w.Partition)
-	if !found {
+	if !found || w.onDelete() {
 		return wanted, false, nil
 	}
 	value := &intstr.IntOrString{}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
@@ -99,18 +100,29 @@ func progressOfCloneSet(set *v1beta1.CloneSet) (*Progress, error) {
 		Wanted:   replicasOr1(set.Spec.Replicas), Existing: int(set.Status.Replicas), Serving: int(set.Status.AvailableReplicas),
 		OnDelete: set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType,
 	}
-	p.Paused = p.OnDelete
-	var partition *intstr.IntOrString
-	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
-		partition, p.Paused = rolling.Partition, p.Paused || rolling.Paused
-	}
+	rolling := RollingUpdateOf(set)
+	p.Paused = p.OnDelete || rolling.Paused
 	for i := range set.Status.Conditions {
 		condition := &set.Status.Conditions[i]
 		p.Exceeded = p.Exceeded || condition.Type == v1beta1.CloneSetConditionProgressing && condition.Status == corev1.ConditionFalse
 	}
 	var err error
-	p.Target, err = target(p.Wanted, partition)
+	p.Target, err = target(p.Wanted, rolling.Partition)
 	return p, err
+}
+
+// RollingUpdateOf returns the settings that are in force for the updates of a CloneSet. It never returns nil. Without the block, Pods
+// are recreated. Under OnDelete, partition and maxSurge have no effect: the user alone decides which Pods are replaced, and all new
+// Pods are at the update revision. The spec keeps both, so a client reads back what it wrote.
+func RollingUpdateOf(set *v1beta1.CloneSet) *v1beta1.RollingUpdateCloneSetStrategy {
+	rolling := v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: pub.ReCreatePodUpdatePolicy}
+	if block := set.Spec.UpdateStrategy.RollingUpdate; block != nil {
+		rolling = *block
+	}
+	if set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType {
+		rolling.Partition, rolling.MaxSurge = nil, nil
+	}
+	return &rolling
 }
 
 // progressOfStatefulSet reads the progress of a StatefulSet. Its partition is a number of Pods, never a percentage.
@@ -138,12 +150,13 @@ func progressOfDaemonSet(set *v1beta1.DaemonSet) (*Progress, error) {
 		Wanted: int(status.DesiredNumberScheduled), Existing: int(status.CurrentNumberScheduled), Serving: int(status.NumberAvailable),
 		OnDelete: set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteDaemonSetStrategyType,
 	}
-	p.Paused = p.OnDelete
 	unavailable := int(status.DesiredNumberScheduled - status.NumberAvailable)
 	p.Available = max(0, p.Updated-max(0, unavailable))
+	p.Paused = p.OnDelete
+	// Under OnDelete, the block has no effect.
 	var partition *intstr.IntOrString
-	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
-		partition, p.Paused = rolling.Partition, p.Paused || ptr.Deref(rolling.Paused, false)
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && !p.OnDelete {
+		partition, p.Paused = rolling.Partition, ptr.Deref(rolling.Paused, false)
 	}
 	var err error
 	p.Target, err = target(int(status.DesiredNumberScheduled), partition)

@@ -57,6 +57,10 @@ func TestProgress(t *testing.T) {
 		"OnDelete": {cloneSet(func(s *v1beta1.CloneSet) {
 			s.Spec.UpdateStrategy = v1beta1.CloneSetUpdateStrategy{Type: v1beta1.OnDeleteCloneSetStrategyType}
 		}), kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Paused: true, OnDelete: true}, false},
+		"OnDelete with a partition": {cloneSet(func(s *v1beta1.CloneSet) {
+			s.Spec.UpdateStrategy.Type = v1beta1.OnDeleteCloneSetStrategyType
+			s.Spec.UpdateStrategy.RollingUpdate.Partition, s.Status.UpdatedAvailableReplicas = new(intstr.FromInt32(2)), 2
+		}), kinds.Progress{Target: 4, Updated: 2, Available: 2, Observed: true, Paused: true, OnDelete: true}, false},
 		"beyond its deadline": {cloneSet(func(s *v1beta1.CloneSet) {
 			s.Status.Conditions = []v1beta1.CloneSetCondition{{Type: v1beta1.CloneSetConditionProgressing, Status: corev1.ConditionFalse}}
 		}), kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Exceeded: true}, false},
@@ -68,6 +72,10 @@ func TestProgress(t *testing.T) {
 		"a DaemonSet": {daemonSet(func(*v1beta1.DaemonSet) {}), kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true}, false},
 		"a paused DaemonSet": {daemonSet(func(s *v1beta1.DaemonSet) { s.Spec.UpdateStrategy.RollingUpdate.Paused = new(true) }),
 			kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Paused: true}, false},
+		"a DaemonSet under OnDelete with a partition": {daemonSet(func(s *v1beta1.DaemonSet) {
+			s.Spec.UpdateStrategy.Type = v1beta1.OnDeleteDaemonSetStrategyType
+			s.Spec.UpdateStrategy.RollingUpdate.Partition, s.Status.NumberAvailable = new(intstr.FromInt32(2)), 4
+		}), kinds.Progress{Target: 4, Updated: 2, Available: 2, Serving: 4, Observed: true, Paused: true, OnDelete: true}, false},
 		"a DaemonSet that is complete": {daemonSet(func(s *v1beta1.DaemonSet) {
 			s.Status.UpdatedNumberScheduled, s.Status.NumberAvailable = 4, 4
 		}), kinds.Progress{Target: 4, Updated: 4, Available: 4, Serving: 4, Observed: true}, true},

@@ -80,6 +80,11 @@ func (s *Spec) resolve() (k knobs, err error) {
 	if k.maxUnavailable, err = scaled(maxUnavailable, s.Replicas, 0, round); err != nil {
 		return k, fmt.Errorf("resolve maxUnavailable: %w", err)
 	}
+	// Without surge and with a limit of 0, no serving Pod could ever be replaced. Validation allows 0 only beside a maxSurge, which a
+	// strategy may not use.
+	if k.maxSurge <= 0 {
+		k.maxUnavailable = max(1, k.maxUnavailable)
+	}
 	if k.scaleMaxUnavailable, err = scaled(s.ScaleMaxUnavailable, s.Replicas, math.MaxInt32, math.Ceil); err != nil {
 		return k, fmt.Errorf("resolve scaleStrategy.maxUnavailable: %w", err)
 	}

@@ -160,6 +160,11 @@ func TestCalculateWorkedExamples(t *testing.T) {
 			pods: pods(times(1, Pod{New: true, PreparingDelete: true}), times(2, newReady)),
 			want: Diff{Up: 1, UpLimit: 1, UpdateMaxUnavailable: 1},
 		},
+		"without surge, at least one Pod may be unavailable": {
+			spec: same(Spec{Replicas: 5, MaxUnavailable: value("0")}),
+			pods: pods(times(1, newPicked), times(4, newReady)),
+			want: Diff{DeleteReadyLimit: 1, UpdateMaxUnavailable: 1},
+		},
 		"paused forbids surge": {
 			spec: Spec{Replicas: 5, MaxSurge: value("2"), Paused: true},
 			pods: times(5, oldReady),
