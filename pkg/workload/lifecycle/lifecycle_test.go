@@ -44,6 +44,7 @@ func TestHookedAndAllHooked(t *testing.T) {
 func TestNext(t *testing.T) {
 	preNormal := &pub.Lifecycle{PreNormal: &pub.LifecycleHook{LabelsHandler: map[string]string{"ok": "1"}}}
 	update := &pub.Lifecycle{InPlaceUpdate: &pub.LifecycleHook{LabelsHandler: map[string]string{"hook": "on"}}}
+	two := &pub.Lifecycle{InPlaceUpdate: &pub.LifecycleHook{LabelsHandler: map[string]string{"hook": "on", "too": "on"}}}
 	on := map[string]string{"hook": "on"}
 	tests := map[string]struct {
 		hooks    *pub.Lifecycle
@@ -59,6 +60,7 @@ func TestNext(t *testing.T) {
 		"complete, without the label":            {update, podIn("Updating", nil), Progress{AtTarget: true, Complete: true}, "Updated"},
 		"the label is back":                      {update, podIn("Updated", on), Progress{AtTarget: true, Complete: true}, "Normal"},
 		"rolled back while it waits":             {update, podIn("PreparingUpdate", on), Progress{AtTarget: true, Complete: true}, "Normal"},
+		"rolled back after a marker was removed": {two, podIn("PreparingUpdate", on), Progress{AtTarget: true, Complete: true}, "Normal"},
 		"the hook is gone":                       {nil, podIn("Updated", nil), Progress{AtTarget: true, Complete: true}, "Normal"},
 		"label there at completion":              {update, podIn("Updating", on), Progress{AtTarget: true, Complete: true}, "Normal"},
 		"a hook for deletion alone is no detour": {&pub.Lifecycle{}, podIn("Updating", nil), Progress{Complete: true}, "Normal"},

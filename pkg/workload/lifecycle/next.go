@@ -18,7 +18,7 @@ type Progress struct {
 
 // Next returns the Pod's next state, or its current state if no transition is due. It only follows hooks and updates; states
 // before a deletion or an update begin elsewhere. A Pod in PreparingUpdate returns to service if its update is no longer
-// wanted.
+// wanted, whatever its markers are: the write that changes a Pod also ends PreparingUpdate, so this Pod was never changed.
 func Next(hooks *pub.Lifecycle, pod *corev1.Pod, p Progress) State {
 	state := Of(pod)
 	var preNormal, inPlaceUpdate *pub.LifecycleHook
@@ -28,9 +28,10 @@ func Next(hooks *pub.Lifecycle, pod *corev1.Pod, p Progress) State {
 	switch {
 	case state == pub.LifecycleStatePreparingNormal && preNormal == nil && p.Scheduled,
 		state == pub.LifecycleStatePreparingNormal && AllHooked(preNormal, pod),
+		state == pub.LifecycleStatePreparingUpdate && p.AtTarget,
 		state == pub.LifecycleStateUpdated && (inPlaceUpdate == nil || AllHooked(inPlaceUpdate, pod)):
 		return pub.LifecycleStateNormal
-	case state == pub.LifecycleStatePreparingUpdate && p.AtTarget, state == pub.LifecycleStateUpdating && p.Complete:
+	case state == pub.LifecycleStateUpdating && p.Complete:
 		return AfterUpdate(hooks, pod)
 	default:
 		return state
