@@ -123,6 +123,44 @@ func TestDrainBeforeUpdate(t *testing.T) {
 	assert.Equal(t, int32(1), w.set().Status.AvailableReplicas)
 }
 
+// Case lifecycle 12: a pause gives up an update that a hook still holds, and the rollout takes it up again.
+func TestPauseReturnsAPodThatWaitsForItsUpdate(t *testing.T) {
+	pause := func(paused bool) func(*v1beta1.CloneSetSpec) {
+		return func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = paused }
+	}
+	state := func(w *world) string { return w.Pods()[0].Labels["lifecycle.apps.kruise.io/state"] }
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, drainingUpdate))
+	w.edit(image("app:2"))
+	w.settle()
+	require.Equal(t, "PreparingUpdate", state(w))
+
+	w.edit(pause(true))
+	w.step()
+	assert.Equal(t, "Normal", state(w), "in the next pass")
+	assert.Equal(t, corev1.ConditionTrue, w.podReady().Status)
+	assert.Equal(t, "on", w.Pods()[0].Labels["hook"])
+	w.settle()
+	assert.Equal(t, int32(1), w.set().Status.AvailableReplicas)
+	assert.Equal(t, map[string]int{"app:1": 1}, w.images())
+
+	w.edit(pause(false))
+	w.settle()
+	assert.Equal(t, "PreparingUpdate", state(w))
+	assert.Equal(t, preUpdateKey, w.podReady().Message)
+
+	w.edit(pause(true), knobs("x", "", ""))
+	w.Observe()
+	_, err := w.reconcile("web")
+	require.ErrorContains(t, err, "resolve partition")
+	assert.Equal(t, "Normal", state(w), "whatever else cannot be decided")
+
+	w.edit(pause(false), knobs("", "", ""))
+	w.settle()
+	w.change(w.names()[0], func(p *corev1.Pod) { delete(p.Labels, "hook") })
+	w.settle()
+	assert.Equal(t, map[string]int{"app:2": 1}, w.images())
+}
+
 // Case lifecycle 17.
 func TestMarkersThereAtCompletionEndTheDrain(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible, drainingUpdate))

@@ -40,7 +40,7 @@ func (p *planner) plan() *engine.Plan {
 	var err error
 	if p.diff, err = p.calculate(); err != nil {
 		// Without numbers, nothing is decided. Pods that wait for their hook keep waiting, because nobody knows whether their update
-		// is still wanted.
+		// is still wanted. Only a pause is known.
 		return &engine.Plan{Awaited: p.preparingUpdate(), Err: engine.Failures{Scale: err, Update: err}}
 	}
 	plan := &engine.Plan{}
@@ -52,9 +52,8 @@ func (p *planner) plan() *engine.Plan {
 		plan.Awaited, plan.Err.Update = p.preparingUpdate(), err
 		return plan
 	}
-	// Awaited is set before the pause is checked: a pause stops new updates, and does not give up those that hooks already hold.
 	plan.Awaited = p.awaited(candidates)
-	if p.rolling.Paused || len(candidates) == 0 {
+	if len(candidates) == 0 {
 		return plan
 	}
 	// A Pod whose update could not be decided does not stop the others: the stage runs and the error is reported.
@@ -93,12 +92,15 @@ func onDelete(set *v1beta1.CloneSet) bool {
 	return set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType
 }
 
+// stopped reports whether no Pod is to be updated now. Updates in place that have begun go on.
+func (p *planner) stopped() bool { return p.rolling.Paused || onDelete(p.set) }
+
 // preparingUpdate returns the Pods that wait for the hook of their update. It stands in for awaited when the candidates are not
 // known.
 func (p *planner) preparingUpdate() map[types.UID]bool {
 	waiting := map[types.UID]bool{}
 	for _, pod := range p.Pods {
-		if lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate {
+		if !p.stopped() && lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate {
 			waiting[pod.UID] = true
 		}
 	}
@@ -106,7 +108,7 @@ func (p *planner) preparingUpdate() map[types.UID]bool {
 }
 
 // awaited returns the Pods that wait for their hook and whose update is still wanted. It is no longer wanted if the template
-// returned to the Pod's revision, or if the partition now holds the Pod back. A pause keeps the Pods waiting.
+// returned to the Pod's revision, if the partition now holds the Pod back, or if the CloneSet is paused.
 func (p *planner) awaited(candidates []*corev1.Pod) map[types.UID]bool {
 	wanted := map[types.UID]bool{}
 	for _, pod := range candidates {

@@ -99,8 +99,7 @@ func (p *planner) plan() *engine.Plan {
 		return plan
 	}
 	plan.Awaited = p.awaited(candidates)
-	// Awaited is set before this check, so a pause does not give up Pods that their hooks already hold.
-	if p.rolling.Paused || onDelete(p.set) {
+	if p.stopped() {
 		return plan
 	}
 	if walk.blocked || p.ordered && len(p.condemned) > 0 {
@@ -117,12 +116,15 @@ func preparesUpdate(pod *corev1.Pod) bool {
 	return pod != nil && lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate
 }
 
+// stopped reports whether no Pod is to be updated now. Updates in place that have begun go on.
+func (p *planner) stopped() bool { return p.rolling.Paused || onDelete(p.set) }
+
 // preparingUpdate returns the Pods that wait for the hook of their update. It stands in for awaited when the candidates are not
 // known.
 func (p *planner) preparingUpdate() map[types.UID]bool {
 	waiting := map[types.UID]bool{}
 	for _, pod := range p.Pods {
-		if preparesUpdate(pod) {
+		if !p.stopped() && preparesUpdate(pod) {
 			waiting[pod.UID] = true
 		}
 	}
@@ -130,7 +132,7 @@ func (p *planner) preparingUpdate() map[types.UID]bool {
 }
 
 // awaited returns the Pods that wait for their hook and whose update is still wanted. It is no longer wanted if the template
-// returned to the Pod's revision, or if the partition now holds the Pod back. A pause keeps the Pods waiting.
+// returned to the Pod's revision, if the partition now holds the Pod back, or if the StatefulSet is paused.
 func (p *planner) awaited(candidates []int) map[types.UID]bool {
 	wanted := map[types.UID]bool{}
 	for _, i := range candidates {

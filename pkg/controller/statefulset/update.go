@@ -22,9 +22,9 @@ func (p *planner) countsAsUpdated(pod *corev1.Pod) bool {
 }
 
 // candidates returns the slots that the partition lets the update reach, in the order of the update. The result has indexes of slots,
-// also of empty ones. It is nil under OnDelete.
+// also of empty ones. It is nil if updates are stopped.
 func (p *planner) candidates() ([]int, error) {
-	if onDelete(p.set) {
+	if p.stopped() {
 		return nil, nil
 	}
 	partition := int(ptr.Deref(p.rolling.Partition, 0))

@@ -370,6 +370,34 @@ func TestInPlaceHookHoldsAPodInOrder(t *testing.T) {
 	assert.Equal(t, "Normal", w.pod("web-0").Labels[pub.LifecycleStateKey], "an update that is no longer wanted is given up")
 }
 
+// Case lifecycle 12: a pause gives up an update that a hook still holds, and the rollout takes it up again.
+func TestPauseReturnsAPodThatWaitsForItsUpdate(t *testing.T) {
+	w := rolled(t, "", newSet(2, inPlace, held, hooks(pub.Lifecycle{
+		InPlaceUpdate: &pub.LifecycleHook{LabelsHandler: map[string]string{"hold": "on"}, MarkPodNotReady: true},
+	})))
+	state := func() string { return w.pod("web-1").Labels[pub.LifecycleStateKey] }
+	pause := func(paused bool) edit {
+		return func(s *v1beta1.StatefulSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = paused }
+	}
+	w.edit(image("app:2"))
+	w.settle()
+	require.Equal(t, "PreparingUpdate", state())
+	require.Equal(t, 1, w.ready())
+	w.edit(pause(true))
+	w.settle()
+	assert.Equal(t, "Normal", state())
+	assert.Equal(t, 2, w.ready())
+	assert.Equal(t, "on", w.pod("web-1").Labels["hold"])
+	assert.Empty(t, w.updated("app:2"))
+
+	w.edit(pause(false))
+	w.settle()
+	assert.Equal(t, "PreparingUpdate", state())
+	w.change("web-1", func(pod *corev1.Pod) { delete(pod.Labels, "hold") })
+	w.settle()
+	assert.Equal(t, []string{"web-1"}, w.updated("app:2"))
+}
+
 // Pods that left service for an update use up the limit. They go on when a Pod with a higher ordinal, which came in the meantime, has to
 // wait for the limit.
 func TestPodsThatLeftServiceGoOnBehindANewPod(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 // Plan is the decision of a kind's planner. A planner is a pure function of a View.
 type Plan struct {
-	// Awaited are the Pods in state PreparingUpdate whose update is still wanted. The other Pods in that state return to their
-	// previous state.
+	// Awaited are the Pods in state PreparingUpdate whose update is still wanted. The other Pods in that state return to service. A
+	// later update begins with their hook again.
 	Awaited map[types.UID]bool
 	// Stages are executed in order until one of them changes something. A later stage is decided again after the caches show that
 	// change.
