@@ -26,6 +26,10 @@ const (
 	JobComplete JobConditionType = "Complete"
 	// JobFailed means that the job has failed.
 	JobFailed JobConditionType = "Failed"
+	// JobSuccessCriteriaMet means that the job is Complete when its remaining Pods are deleted.
+	JobSuccessCriteriaMet JobConditionType = "SuccessCriteriaMet"
+	// JobFailureTarget means that the job is Failed when its remaining Pods are deleted.
+	JobFailureTarget JobConditionType = "FailureTarget"
 )
 
 // BroadcastJobPhase is the phase of a BroadcastJob.

@@ -138,7 +138,7 @@ func jobs(deps controller.Deps, c *controller.Of[*v1beta1.AdvancedCronJob]) chil
 		})
 }
 
-// broadcastJobs returns the children that are BroadcastJobs. Each of their conditions means the end.
+// broadcastJobs returns the children that are BroadcastJobs. They are finished by the same conditions as Jobs.
 func broadcastJobs(deps controller.Deps, c *controller.Of[*v1beta1.AdvancedCronJob]) children {
 	return childrenOf(c, deps.KruiseInformers.Apps().V1beta1().BroadcastJobs(), v1beta1.SchemeGroupVersion.WithResource("broadcastjobs"),
 		v1beta1.TemplateKindBroadcastJob,
@@ -148,7 +148,9 @@ func broadcastJobs(deps controller.Deps, c *controller.Of[*v1beta1.AdvancedCronJ
 		func(job *v1beta1.BroadcastJob) *child {
 			made := &child{started: job.Status.StartTime}
 			for i := range job.Status.Conditions {
-				if condition := &job.Status.Conditions[i]; condition.Status == corev1.ConditionTrue {
+				condition := &job.Status.Conditions[i]
+				ended := condition.Type == v1beta1.JobComplete || condition.Type == v1beta1.JobFailed
+				if ended && condition.Status == corev1.ConditionTrue {
 					made.finished, made.failed = true, condition.Type == v1beta1.JobFailed
 				}
 			}

@@ -213,7 +213,11 @@ func TestOtherKindsOfRuns(t *testing.T) {
 			if template == v1beta1.TemplateKindBroadcastJob {
 				job, err := w.Kruise.AppsV1beta1().BroadcastJobs("ns").Get(t.Context(), status.Active[0].Name, metav1.GetOptions{})
 				require.NoError(t, err)
-				job.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.JobFailed, Status: corev1.ConditionTrue}}
+				job.Status.Conditions = []v1beta1.JobCondition{{Type: v1beta1.JobFailureTarget, Status: corev1.ConditionTrue}}
+				w.Update(job)
+				w.settle()
+				require.Len(t, w.cron().Status.Active, 1, "its Pods are not deleted yet")
+				job.Status.Conditions[0].Type = v1beta1.JobFailed
 				w.Update(job)
 			} else {
 				job, err := w.Kruise.AppsV1beta1().ImageListPullJobs("ns").Get(t.Context(), status.Active[0].Name, metav1.GetOptions{})

@@ -181,6 +181,101 @@ func TestRestartsCountAsAFailure(t *testing.T) {
 	assert.EqualValues(t, []int32{2, 1, 1}, []int32{status.Desired, status.Succeeded, status.Failed})
 }
 
+// Case broadcastjob 9a: an end that was decided is carried out, although the Pods that it follows from go first: if a deletion fails,
+// and if the controller is killed.
+func TestDecidedEndIsCarriedOut(t *testing.T) {
+	limited := func(s *v1beta1.BroadcastJobSpec) {
+		s.Template.Spec.RestartPolicy, s.FailurePolicy.RestartLimit = corev1.RestartPolicyOnFailure, 3
+	}
+	restart := func(w *world) {
+		w.changePod(w.podOn("n1"), func(pod *corev1.Pod) {
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", RestartCount: 4}}
+		})
+	}
+	for name, test := range map[string]struct {
+		edits  []edit
+		happen func(*world)
+		phase  v1beta1.BroadcastJobPhase
+		event  string
+	}{
+		"restarts": {
+			[]edit{limited}, restart, v1beta1.BroadcastJobFailed,
+			"Warning failed pod is found failure policy is FailurePolicyTypeFailFast and failed pod is found: 1 pods succeeded, 2 pods failed",
+		},
+		"a deadline": {
+			[]edit{deadline(5)}, func(w *world) { w.pass(5 * time.Second) }, v1beta1.BroadcastJobFailed,
+			"Warning DeadlineExceeded Job ns/job was active longer than specified deadline: 1 pods succeeded, 2 pods failed",
+		},
+		"all nodes are done": {
+			[]edit{limited, policy(v1beta1.FailurePolicyTypeContinue)},
+			func(w *world) {
+				restart(w)
+				w.changePod(w.podOn("n2"), func(pod *corev1.Pod) {
+					pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", RestartCount: 5}}
+				})
+			}, v1beta1.BroadcastJobCompleted,
+			"Normal JobComplete Job ns/job is completed, 1 pods succeeded, 2 pods failed",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, append(nodes(3), newJob(test.edits...))...)
+			w.settle()
+			w.end(corev1.PodSucceeded, "n3")
+			w.settle()
+			w.Events()
+			refuse, stuck := true, w.podOn("n2").Name
+			w.Kube.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+				deletion, ok := action.(clienttesting.DeleteAction)
+				return ok && refuse && deletion.GetName() == stuck, nil, apierrors.NewInternalError(assert.AnError)
+			})
+			test.happen(w)
+			for range 3 {
+				w.Observe()
+				_, _ = w.Pass("ns", "job") // The deletion on n2 fails.
+				w.restart()
+				status := w.job().Status
+				assert.Equal(t, v1beta1.BroadcastJobRunning, status.Phase, "Pods are left")
+				assert.Nil(t, status.CompletionTime)
+				for _, condition := range status.Conditions {
+					assert.NotContains(t, []v1beta1.JobConditionType{v1beta1.JobComplete, v1beta1.JobFailed}, condition.Type)
+				}
+			}
+			assert.Equal(t, []string{"n2", "n3"}, w.on())
+			w.edit(paused(true))
+			refuse = false
+			w.settle()
+			assert.Equal(t, []string{"n3"}, w.on(), "no Pod is created")
+			status := w.job().Status
+			assert.Equal(t, test.phase, status.Phase)
+			assert.EqualValues(t, []int32{3, 0, 1, 2}, []int32{status.Desired, status.Active, status.Succeeded, status.Failed})
+			require.Len(t, status.Conditions, 1)
+			assert.Contains(t, w.Events(), test.event)
+		})
+	}
+}
+
+// A Pod can succeed between the decision and its deletion. An active Pod on a node that is not the job's any more counts for nothing.
+func TestCountsOfADecidedEnd(t *testing.T) {
+	w := newWorld(t, append(nodes(2), newJob(deadline(5)))...)
+	w.settle()
+	w.pass(5 * time.Second)
+	w.step()
+	w.end(corev1.PodSucceeded, "n1")
+	w.settle()
+	status := w.job().Status
+	assert.EqualValues(t, []int32{0, 1, 1}, []int32{status.Active, status.Succeeded, status.Failed})
+
+	w = newWorld(t, append(nodes(2), newJob())...)
+	w.settle()
+	w.end(corev1.PodSucceeded, "n1")
+	w.changePod(w.podOn("n2"), func(pod *corev1.Pod) { pod.Spec.NodeName = "n2" })
+	require.NoError(t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("nodes"), "", "n2"))
+	w.settle()
+	status = w.job().Status
+	assert.Equal(t, v1beta1.BroadcastJobCompleted, status.Phase)
+	assert.EqualValues(t, []int32{0, 1, 0}, []int32{status.Active, status.Succeeded, status.Failed})
+}
+
 // Case broadcastjob 10: the job goes after its TTL, also if the controller was restarted meanwhile.
 func TestJobIsDeletedAfterItsTTL(t *testing.T) {
 	w := newWorld(t, append(nodes(1), newJob(ttl(10)))...)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -31,7 +30,7 @@ type verdict struct {
 	// status is the status after the pass. It begins as a copy of the stored one.
 	status v1beta1.BroadcastJobStatus
 	events []event
-	// pause is true if the spec is to be paused. finish is true if the job ends, once the plan was executed.
+	// pause is true if the spec is to be paused. finish is true if the job ends once the plan was executed.
 	pause, finish bool
 	// recheck is the delay until the next pass is due even if nothing changes.
 	recheck time.Duration
@@ -40,7 +39,8 @@ type verdict struct {
 }
 
 // pass runs one pass over a job that has not ended. The order of writes is: the pause, the Pods, the status. After a crash between
-// two of them, the next pass finds the facts in the objects and decides again.
+// two of them, the next pass finds the facts in the objects and decides again. A decided end is stored in a pass of its own, because
+// the Pods that it deletes take the facts with them.
 func (r *Reconciler) pass(ctx context.Context, job *v1beta1.BroadcastJob, view *engine.View) (reconcile.Result, error) {
 	c, err := r.count(job, view)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *Reconciler) pass(ctx context.Context, job *v1beta1.BroadcastJob, view *
 	r.statuses.Pace.Passed(job.UID, len(c.desired))
 	// The end is reported only when the Pods are deleted. A job that ended creates no Pods, and clients may remove it.
 	if v.finish && (failures != nil || outcome.Recheck > 0) {
-		// Not all Pods are deleted. The next pass decides again.
+		// Not all Pods are deleted. The next pass continues.
 		return reconcile.Result{RequeueAfter: outcome.Recheck}, failures
 	}
 	recheck, reported := r.report(ctx, job, v)
@@ -73,7 +73,7 @@ func (r *Reconciler) pass(ctx context.Context, job *v1beta1.BroadcastJob, view *
 // report writes the status and then sends the events, or returns the delay until the status may be written. A status that says more
 // than other counts does not wait.
 func (r *Reconciler) report(ctx context.Context, job *v1beta1.BroadcastJob, v *verdict) (wait time.Duration, err error) {
-	urgent := v.finish || job.Status.Phase != v.status.Phase || job.Status.Desired != v.status.Desired || v.status.Active == 0
+	urgent := v.finish || decided(&v.status) != nil || job.Status.Phase != v.status.Phase || job.Status.Desired != v.status.Desired || v.status.Active == 0
 	if wait, err = r.statuses.Report(ctx, job, &v.status, int(v.status.Desired), urgent); err != nil || wait > 0 {
 		return wait, err
 	}
@@ -83,12 +83,19 @@ func (r *Reconciler) report(ctx context.Context, job *v1beta1.BroadcastJob, v *v
 	return 0, nil
 }
 
-// judge decides what to do for the job. At most one of its cases applies: pause, failure, deadline, completion, or going on.
+// judge decides what to do for the job. At most one of its cases applies: a decided end, pause, failure, deadline, completion, or
+// going on.
 func (r *Reconciler) judge(job *v1beta1.BroadcastJob, view *engine.View, c *census) *verdict {
 	v := &verdict{plan: &engine.Plan{}, status: *job.Status.DeepCopy()}
+	// An end that was decided stands, whatever the user or the Pods change.
+	if why := decided(&v.status); why != nil {
+		v.carryOut(*why, job, view, c)
+		return v
+	}
 	// The deadline counts from the stored time, so a restart of the controller does not extend it.
+	now := metav1.NewTime(view.Now)
 	if v.status.StartTime == nil {
-		v.status.StartTime = &metav1.Time{Time: view.Now}
+		v.status.StartTime = &now
 	}
 	v.status.Active, v.status.Succeeded, v.status.Failed = int32(c.counts[active]), int32(c.counts[succeeded]), int32(c.counts[failed])
 	v.status.Desired = int32(len(c.desired))
@@ -114,12 +121,14 @@ func (r *Reconciler) judge(job *v1beta1.BroadcastJob, view *engine.View, c *cens
 		v.pause, v.status.Phase = true, v1beta1.BroadcastJobPaused
 		v.events = append(v.events, event{corev1.EventTypeWarning, "Paused", "job is paused, due to failed pod"})
 	case policy == v1beta1.FailurePolicyTypeFailFast && c.counts[failed] > 0:
-		v.fail(view, "failed pod is found", "failure policy is FailurePolicyTypeFailFast and failed pod is found")
+		v.end(condition(v1beta1.JobFailureTarget, "failed pod is found",
+			"failure policy is FailurePolicyTypeFailFast and failed pod is found", now), job, view, c)
 	case limited && left <= 0:
-		v.fail(view, "DeadlineExceeded", fmt.Sprintf("Job %s/%s was active longer than specified deadline", job.Namespace, job.Name))
+		v.end(condition(v1beta1.JobFailureTarget, "DeadlineExceeded",
+			fmt.Sprintf("Job %s/%s was active longer than specified deadline", job.Namespace, job.Name), now), job, view, c)
 	// A job without nodes is not complete: nodes can still join.
 	case job.Spec.CompletionPolicy.Type != v1beta1.CompletionPolicyNever && len(c.desired) > 0 && c.done == len(c.desired):
-		v.complete(job, view)
+		v.end(condition(v1beta1.JobSuccessCriteriaMet, "JobComplete", "the Pods of all nodes ended", now), job, view, c)
 	default:
 		v.recheck = left
 		r.run(job, view, c, v)
@@ -134,35 +143,6 @@ func deadlineIn(job *v1beta1.BroadcastJob, status *v1beta1.BroadcastJobStatus, n
 		return 0, false
 	}
 	return status.StartTime.Add(controller.Seconds(*policy.ActiveDeadlineSeconds)).Sub(now), true
-}
-
-// fail ends the job. Its active Pods are deleted, and count as failed. The counts are written only when the deletion succeeds, so
-// they are true then.
-func (v *verdict) fail(view *engine.View, reason, message string) {
-	v.plan = deleteAll(view.Pods)
-	v.status.Failed, v.status.Active = v.status.Failed+v.status.Active, 0
-	v.end(v1beta1.BroadcastJobFailed, v1beta1.JobFailed, message, view.Now)
-	v.events = append(v.events, event{corev1.EventTypeWarning, reason,
-		fmt.Sprintf("%s: %d pods succeeded, %d pods failed", message, v.status.Succeeded, v.status.Failed)})
-}
-
-// complete ends the job after the Pods of all its nodes ended. Pods that restarted too often still run, and are deleted.
-func (v *verdict) complete(job *v1beta1.BroadcastJob, view *engine.View) {
-	v.plan = deleteAll(view.Pods)
-	result := fmt.Sprintf("completed, %d pods succeeded, %d pods failed", v.status.Succeeded, v.status.Failed)
-	v.end(v1beta1.BroadcastJobCompleted, v1beta1.JobComplete, "Job "+result, view.Now)
-	v.events = append(v.events, event{corev1.EventTypeNormal, "JobComplete",
-		fmt.Sprintf("Job %s/%s is %s", job.Namespace, job.Name, result)})
-}
-
-// end sets the phase, the completion time and the condition of the end. The job is stored so only after its plan was executed.
-func (v *verdict) end(phase v1beta1.BroadcastJobPhase, condition v1beta1.JobConditionType, message string, at time.Time) {
-	now := metav1.NewTime(at)
-	v.finish, v.status.Phase, v.status.CompletionTime = true, phase, &now
-	v.status.Conditions = slices.DeleteFunc(v.status.Conditions, func(c v1beta1.JobCondition) bool { return c.Type == condition })
-	v.status.Conditions = append(v.status.Conditions, v1beta1.JobCondition{
-		Type: condition, Status: corev1.ConditionTrue, LastProbeTime: now, LastTransitionTime: now, Reason: string(condition), Message: message,
-	})
 }
 
 // seenFailures returns how many failed Pods the user has seen: a job that paused for them goes on in spite of them. An annotation

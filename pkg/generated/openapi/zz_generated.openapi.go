@@ -21402,7 +21402,7 @@ func schema_pkg_apis_apps_v1alpha1_BroadcastJobStatus(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are Complete and Failed. They are set when the job finishes.",
+							Description: "conditions are Complete and Failed. They are set when the job finishes. Before that, SuccessCriteriaMet and FailureTarget say how it will finish, while its remaining Pods are deleted.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -24545,7 +24545,7 @@ func schema_pkg_apis_apps_v1alpha1_JobCondition(ref common.ReferenceCallback) co
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Complete or Failed.",
+							Description: "type is Complete, Failed, SuccessCriteriaMet or FailureTarget.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -29705,7 +29705,7 @@ func schema_pkg_apis_apps_v1beta1_BroadcastJobStatus(ref common.ReferenceCallbac
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are Complete and Failed. They are set when the job finishes.",
+							Description: "conditions are Complete and Failed. They are set when the job finishes. Before that, SuccessCriteriaMet and FailureTarget say how it will finish, while its remaining Pods are deleted.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -32508,7 +32508,7 @@ func schema_pkg_apis_apps_v1beta1_JobCondition(ref common.ReferenceCallback) com
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Complete or Failed.",
+							Description: "type is Complete, Failed, SuccessCriteriaMet or FailureTarget.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",

@@ -29,6 +29,10 @@ const (
 	JobComplete JobConditionType = "Complete"
 	// JobFailed means that the job has failed.
 	JobFailed JobConditionType = "Failed"
+	// JobSuccessCriteriaMet means that the job is Complete when its remaining Pods are deleted.
+	JobSuccessCriteriaMet JobConditionType = "SuccessCriteriaMet"
+	// JobFailureTarget means that the job is Failed when its remaining Pods are deleted.
+	JobFailureTarget JobConditionType = "FailureTarget"
 )
 
 // BroadcastJobPhase is the phase of a BroadcastJob.
@@ -127,7 +131,9 @@ type FailurePolicy struct {
 
 // BroadcastJobStatus is the observed state.
 type BroadcastJobStatus struct {
-	// conditions are Complete and Failed. They are set when the job finishes.
+	// conditions are Complete and Failed. They are set when the job finishes. Before that,
+	// SuccessCriteriaMet and FailureTarget say how it will finish, while its remaining Pods
+	// are deleted.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -166,7 +172,7 @@ type BroadcastJobStatus struct {
 
 // JobCondition describes one aspect of the state of a job.
 type JobCondition struct {
-	// type is Complete or Failed.
+	// type is Complete, Failed, SuccessCriteriaMet or FailureTarget.
 	Type JobConditionType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=JobConditionType"`
 
 	// status is True, False or Unknown.

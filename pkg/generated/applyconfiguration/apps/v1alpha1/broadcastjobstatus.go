@@ -12,7 +12,9 @@ import (
 //
 // BroadcastJobStatus is the observed state.
 type BroadcastJobStatusApplyConfiguration struct {
-	// conditions are Complete and Failed. They are set when the job finishes.
+	// conditions are Complete and Failed. They are set when the job finishes. Before that,
+	// SuccessCriteriaMet and FailureTarget say how it will finish, while its remaining Pods
+	// are deleted.
 	Conditions []JobConditionApplyConfiguration `json:"conditions,omitempty"`
 	// startTime is the time at which the controller first observed the job.
 	StartTime *v1.Time `json:"startTime,omitempty"`

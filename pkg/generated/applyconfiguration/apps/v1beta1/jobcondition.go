@@ -13,7 +13,7 @@ import (
 //
 // JobCondition describes one aspect of the state of a job.
 type JobConditionApplyConfiguration struct {
-	// type is Complete or Failed.
+	// type is Complete, Failed, SuccessCriteriaMet or FailureTarget.
 	Type *appsv1beta1.JobConditionType `json:"type,omitempty"`
 	// status is True, False or Unknown.
 	Status *v1.ConditionStatus `json:"status,omitempty"`
