@@ -2,6 +2,7 @@ package cloneset
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -148,7 +149,7 @@ func TestRefusedJobDoesNotBlockTheUpdate(t *testing.T) {
 	_, err := w.reconcile("web")
 	require.ErrorContains(t, err, "create ImagePullJob")
 	assert.True(t, slices.ContainsFunc(w.Events(), func(event string) bool {
-		return len(event) > 32 && event[:32] == "Normal FailedCreateImagePullJob "
+		return strings.HasPrefix(event, "Warning FailedCreateImagePullJob ")
 	}))
 	assert.NotContains(t, w.newest().Labels, pub.ImagePreDownloadCreatedKey)
 	refuse = false
