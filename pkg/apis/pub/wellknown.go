@@ -29,8 +29,8 @@ const (
 	ImagePreDownloadIgnoredKey = "apps.kruise.io/image-predownload-ignored"
 	// DeletionProtectionKey forbids the deletion of the object that has it.
 	DeletionProtectionKey = "policy.kruise.io/delete-protection"
-	// CloneSetScalingExcludePreparingDeleteKey, when "true" on a v1alpha1 CloneSet, is the
-	// same as spec.scaleStrategy.excludePreparingDelete in v1beta1.
+	// CloneSetScalingExcludePreparingDeleteKey, when "true" on a CloneSet, is the same as
+	// spec.scaleStrategy.excludePreparingDelete in v1beta1.
 	CloneSetScalingExcludePreparingDeleteKey = "apps.kruise.io/cloneset-scaling-exclude-preparing-delete"
 	// UnavailablePodKeyPrefix begins each label that makes a Pod count as unavailable.
 	UnavailablePodKeyPrefix = "unavailable-pod.kruise.io/"

@@ -135,6 +135,35 @@ func TestPreDeleteHookHoldsADeletion(t *testing.T) {
 	assert.Len(t, w.names(), 2)
 }
 
+// A held Pod is replaced at once if it does not count as a replica. kubectl label writes the label through v1beta1, which does not set
+// the field.
+func TestHeldPodsAreExcludedByFieldOrLabel(t *testing.T) {
+	tests := map[string]struct {
+		label string
+		field bool
+		pods  int
+	}{
+		"neither":       {"", false, 2},
+		"field":         {"", true, 3},
+		"label":         {"true", false, 3},
+		"another value": {"yes", false, 2},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			set := newSet(2, func(s *v1beta1.CloneSetSpec) {
+				s.Lifecycle = &pub.Lifecycle{PreDelete: &pub.LifecycleHook{FinalizersHandler: []string{"a/b"}}}
+				s.Template.Finalizers = []string{"a/b"}
+				s.ScaleStrategy.ExcludePreparingDelete = tc.field
+			})
+			set.Labels = map[string]string{pub.CloneSetScalingExcludePreparingDeleteKey: tc.label}
+			w := rolled(t, "", set)
+			w.change(w.names()[0], func(p *corev1.Pod) { p.Labels[pub.SpecifiedDeleteKey] = "true" })
+			w.settle()
+			assert.Len(t, w.Pods(), tc.pods)
+		})
+	}
+}
+
 // Cases lifecycle 11, 12, 13.
 func TestUpdateHookHoldsAnUpdate(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) {

@@ -77,13 +77,20 @@ func (p *planner) calculate() (rollout.Diff, error) {
 		Replicas: p.Replicas, Partition: p.rolling.Partition, MaxUnavailable: p.rolling.MaxUnavailable, MaxSurge: p.rolling.MaxSurge,
 		ScaleMaxUnavailable: p.set.Spec.ScaleStrategy.MaxUnavailable, Paused: p.rolling.Paused,
 		SameRevision: p.Current.Name == p.Update.Name, Rollback: p.rollback,
-		ExcludePreparingDelete:  p.excludePreparingDelete || p.set.Spec.ScaleStrategy.ExcludePreparingDelete,
+		ExcludePreparingDelete:  p.excludes(),
 		PreparingUpdateAsUpdate: p.preparingUpdateAsUpdate,
 	}, pods)
 	if err != nil {
 		return diff, fmt.Errorf("calculate the plan: %w", err)
 	}
 	return diff, nil
+}
+
+// excludes reports whether Pods that a preDelete hook holds do not count as replicas: by a flag, or by a field or label of the
+// CloneSet. kubectl label writes the label through v1beta1 as well, which does not set the field.
+func (p *planner) excludes() bool {
+	return p.excludePreparingDelete || p.set.Spec.ScaleStrategy.ExcludePreparingDelete ||
+		p.set.Labels[pub.CloneSetScalingExcludePreparingDeleteKey] == "true"
 }
 
 // onDelete reports whether Pods are updated only when a user deletes them. Deletions and scaling are the same as with a rolling

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -27,17 +28,15 @@ func (p *planner) download(revision *appsv1.ControllerRevision, updatedReady int
 	}
 }
 
-// downloadSettings returns what the user sets for downloads. The zero value has the defaults of package predownload. A percentage of
-// updated Pods has no field: it stays in the annotation, where v1alpha1 has it.
+// downloadSettings returns what the user sets for downloads. The zero value has the defaults of package predownload. An annotation has
+// an effect if its field is not set: kubectl annotate writes it through v1beta1 as well, and a percentage of updated Pods has no field.
 func (p *planner) downloadSettings() predownload.Settings {
-	strategy := p.rolling.InPlaceUpdateStrategy
-	if strategy == nil {
-		return predownload.Settings{}
-	}
+	annotated := predownload.FromAnnotations(p.set.Annotations)
+	fields := ptr.Deref(p.rolling.InPlaceUpdateStrategy, v1beta1.InPlaceUpdateStrategy{})
 	return predownload.Settings{
-		Parallelism: strategy.ImagePreDownloadParallelism, TimeoutSeconds: strategy.ImagePreDownloadTimeoutSeconds,
-		MinUpdatedReadyPods: cmp.Or(strategy.ImagePreDownloadMinUpdatedReadyPods,
-			predownload.FromAnnotations(p.set.Annotations).MinUpdatedReadyPods),
+		Parallelism:         cmp.Or(fields.ImagePreDownloadParallelism, annotated.Parallelism),
+		TimeoutSeconds:      cmp.Or(fields.ImagePreDownloadTimeoutSeconds, annotated.TimeoutSeconds),
+		MinUpdatedReadyPods: cmp.Or(fields.ImagePreDownloadMinUpdatedReadyPods, annotated.MinUpdatedReadyPods),
 	}
 }
 

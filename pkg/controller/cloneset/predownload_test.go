@@ -125,6 +125,26 @@ func TestPullsWaitForTheFirstPods(t *testing.T) {
 	}
 }
 
+// kubectl annotate writes through v1beta1, which does not set the fields.
+func TestAnnotationsSetDownloadsWithoutTheirFields(t *testing.T) {
+	set := newSet(5, inPlaceIfPossible, knobs("4", "1", ""))
+	set.Annotations = map[string]string{
+		pub.ImagePreDownloadParallelismKey: "2", pub.ImagePreDownloadTimeoutSecondsKey: "60", pub.ImagePreDownloadMinUpdatedReadyPodsKey: "2",
+	}
+	w := rolled(t, preDownload, set)
+	w.edit(image("app:2"))
+	w.settle()
+	assert.Empty(t, w.jobs(), "one of the two is there")
+	w.edit(knobs("3", "1", ""), func(s *v1beta1.CloneSetSpec) {
+		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{ImagePreDownloadTimeoutSeconds: new(int32(90))}
+	})
+	w.settle()
+	jobs := w.jobs()
+	require.Len(t, jobs, 1)
+	assert.Equal(t, 2, jobs[0].Spec.Parallelism.IntValue())
+	assert.EqualValues(t, 90, *jobs[0].Spec.PullPolicy.TimeoutSeconds, "the field comes first")
+}
+
 // TestJobsAreMadeOnce checks that jobs are not created again after a user deletes them, and that existing jobs are accepted.
 func TestJobsAreMadeOnce(t *testing.T) {
 	w := rolled(t, preDownload, newSet(5, inPlaceIfPossible, knobs("3", "1", "")))

@@ -17,16 +17,23 @@ var cloneSet = []any{
 	fuzzCloneSet, fuzzCloneSetSpec, fuzzUpdateStrategy, fuzzRollingUpdate, fuzzInPlaceUpdate, fuzzV1alpha1CloneSet, fuzzV1beta1CloneSet,
 }
 
-// fuzzCloneSet makes label and field agree, as they do once v1alpha1 has touched the object.
+// fuzzCloneSet sets the label wherever the field is set, as v1alpha1 does. A label or an annotation without its
+// field, as v1beta1 can write it, is there in half of all cases.
 func fuzzCloneSet(cloneSet *apps.CloneSet, c randfill.Continue) {
 	c.FillNoCustom(cloneSet)
-	if cloneSet.Spec.ScaleStrategy.ExcludePreparingDelete {
-		if cloneSet.Labels == nil {
-			cloneSet.Labels = map[string]string{}
+	if cloneSet.Spec.ScaleStrategy.ExcludePreparingDelete || c.Bool() {
+		cloneSet.Labels = put(cloneSet.Labels, pub.CloneSetScalingExcludePreparingDeleteKey, "true")
+	}
+	rolling := cloneSet.Spec.UpdateStrategy.RollingUpdate
+	if rolling == nil || rolling.InPlaceUpdateStrategy == nil || rolling.InPlaceUpdateStrategy.ImagePreDownloadTimeoutSeconds == nil {
+		if c.Bool() {
+			cloneSet.Annotations = put(cloneSet.Annotations, pub.ImagePreDownloadTimeoutSecondsKey, texts[c.Intn(len(texts))])
 		}
-		cloneSet.Labels[pub.CloneSetScalingExcludePreparingDeleteKey] = "true"
 	}
 }
+
+// texts are values, values that are written unusually, and texts that are no values.
+var texts = []string{"0", "5", "007", "50%", "5.5%", "-1", "abc", "", "99999999999"}
 
 func fuzzCloneSetSpec(spec *apps.CloneSetSpec, c randfill.Continue) {
 	c.FillNoCustom(spec)
@@ -86,7 +93,6 @@ func fuzzV1alpha1CloneSet(cloneSet *v1alpha1.CloneSet, c randfill.Continue) {
 		values := []string{"true", "false", ""}
 		cloneSet.Labels = put(cloneSet.Labels, pub.CloneSetScalingExcludePreparingDeleteKey, values[c.Intn(len(values))])
 	}
-	texts := []string{"0", "5", "007", "50%", "5.5%", "-1", "abc", "", "99999999999"}
 	for _, key := range []string{
 		pub.ImagePreDownloadParallelismKey, pub.ImagePreDownloadTimeoutSecondsKey, pub.ImagePreDownloadMinUpdatedReadyPodsKey,
 	} {

@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/conversion"
 
 	"kruise.io/kruise/pkg/apis/apps"
@@ -13,33 +15,31 @@ func Convert_v1alpha1_CloneSet_To_apps_CloneSet(in *CloneSet, out *apps.CloneSet
 	if err := autoConvert_v1alpha1_CloneSet_To_apps_CloneSet(in, out, s); err != nil {
 		return err
 	}
-	if in.Labels[pub.CloneSetScalingExcludePreparingDeleteKey] == "true" {
+	kept := takeKeptCloneSet(out)
+	if excludes(in.Labels) && !slices.Contains(kept.Metadata, pub.CloneSetScalingExcludePreparingDeleteKey) {
 		out.Spec.ScaleStrategy.ExcludePreparingDelete = true
 	}
-	preDownloadToFields(out)
-	restoreCloneSet(string(in.Spec.UpdateStrategy.Type), out)
+	preDownloadToFields(out, kept.Metadata)
+	kept.restore(string(in.Spec.UpdateStrategy.Type), &out.Spec.UpdateStrategy)
 	return nil
 }
 
-// Convert_apps_CloneSet_To_v1alpha1_CloneSet is the inverse. The hub's fields decide about
-// the label and the annotations.
+// Convert_apps_CloneSet_To_v1alpha1_CloneSet is the inverse. A field that is set decides about its label or
+// annotation. One that is not set leaves it as it is stored, because controllers heed it there.
 func Convert_apps_CloneSet_To_v1alpha1_CloneSet(in *apps.CloneSet, out *CloneSet, s conversion.Scope) error {
 	if err := autoConvert_apps_CloneSet_To_v1alpha1_CloneSet(in, out, s); err != nil {
 		return err
 	}
-	excludeToLabel(in, out)
+	if in.Spec.ScaleStrategy.ExcludePreparingDelete {
+		out.Labels = with(out.Labels, pub.CloneSetScalingExcludePreparingDeleteKey, "true")
+	}
 	preDownloadToAnnotations(in, out)
 	return keepCloneSet(in, out, s)
 }
 
-func excludeToLabel(in *apps.CloneSet, out *CloneSet) {
-	labelled := out.Labels[pub.CloneSetScalingExcludePreparingDeleteKey] == "true"
-	switch {
-	case in.Spec.ScaleStrategy.ExcludePreparingDelete && !labelled:
-		out.Labels = with(out.Labels, pub.CloneSetScalingExcludePreparingDeleteKey, "true")
-	case !in.Spec.ScaleStrategy.ExcludePreparingDelete && labelled:
-		out.Labels = without(out.Labels, pub.CloneSetScalingExcludePreparingDeleteKey)
-	}
+// excludes reports whether the labels exclude Pods in state PreparingDelete from the replicas.
+func excludes(labels map[string]string) bool {
+	return labels[pub.CloneSetScalingExcludePreparingDeleteKey] == "true"
 }
 
 // Convert_v1alpha1_CloneSetSpec_To_apps_CloneSetSpec takes apiVersion and kind off the claim

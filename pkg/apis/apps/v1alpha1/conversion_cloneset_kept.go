@@ -12,16 +12,19 @@ import (
 // +k8s:openapi-gen=false
 // +protobuf=false
 //
-// keptCloneSet is the part of updateStrategy that v1alpha1 has no fields for: with type OnDelete, it
-// cannot express a policy or an empty rollingUpdate. It counts only while spec.updateStrategy.type has not
-// changed since the annotation was written. A changed type replaces it.
+// keptCloneSet is what v1alpha1 has no fields for. With type OnDelete, its updateStrategy cannot express a
+// policy or an empty rollingUpdate. This part counts only while spec.updateStrategy.type has not changed since
+// the annotation was written. A changed type replaces it.
 type keptCloneSet struct {
 	// V1alpha1Type is spec.updateStrategy.type as v1alpha1 showed it.
-	V1alpha1Type string `json:"v1alpha1Type"`
-	// Type is spec.updateStrategy.type of v1beta1.
-	Type apps.CloneSetUpdateStrategyType `json:"type"`
+	V1alpha1Type string `json:"v1alpha1Type,omitempty"`
+	// Type is spec.updateStrategy.type of v1beta1. It is empty if nothing of updateStrategy is kept.
+	Type apps.CloneSetUpdateStrategyType `json:"type,omitempty"`
 	// RollingUpdate is nil when v1beta1 has no such block.
 	RollingUpdate *keptRollingUpdate `json:"rollingUpdate,omitempty"`
+	// Metadata are the keys of the label and the annotations that v1beta1 has without their field. They stay
+	// there, so that a write through v1alpha1 that changes nothing changes nothing stored.
+	Metadata []string `json:"metadata,omitempty"`
 }
 
 // +k8s:deepcopy-gen=false
@@ -41,11 +44,35 @@ func keepCloneSet(in *apps.CloneSet, out *CloneSet, s conversion.Scope) error {
 	}
 	want := keptCloneSetOf(string(out.Spec.UpdateStrategy.Type), &in.Spec.UpdateStrategy)
 	if apiequality.Semantic.DeepEqual(want, keptCloneSetOf(want.V1alpha1Type, back)) {
+		want = keptCloneSet{}
+	}
+	want.Metadata = metadataWithoutFields(in)
+	if apiequality.Semantic.DeepEqual(want, keptCloneSet{}) {
 		return nil
 	}
 	var err error
 	out.Annotations, err = withKept(out.Annotations, want)
 	return err
+}
+
+// metadataWithoutFields returns the keys of the label and the annotations that the way back would set fields
+// from, although the hub has only the metadata.
+func metadataWithoutFields(in *apps.CloneSet) (keys []string) {
+	if excludes(in.Labels) && !in.Spec.ScaleStrategy.ExcludePreparingDelete {
+		keys = append(keys, pub.CloneSetScalingExcludePreparingDeleteKey)
+	}
+	rolling := in.Spec.UpdateStrategy.RollingUpdate
+	if rolling == nil || rolling.InPlaceUpdateStrategy == nil {
+		return keys
+	}
+	for _, field := range preDownloadFields() {
+		text, found := in.Annotations[field.annotation]
+		_, isSet := field.text(rolling.InPlaceUpdateStrategy)
+		if found && !isSet && field.set(&apps.InPlaceUpdateStrategy{}, text) {
+			keys = append(keys, field.annotation)
+		}
+	}
+	return keys
 }
 
 func keptCloneSetOf(shown string, in *apps.CloneSetUpdateStrategy) keptCloneSet {
@@ -56,16 +83,17 @@ func keptCloneSetOf(shown string, in *apps.CloneSetUpdateStrategy) keptCloneSet 
 	return kept
 }
 
-// restoreCloneSet restores what keepCloneSet wrote and removes the annotation.
-func restoreCloneSet(shown string, out *apps.CloneSet) {
-	var (
-		kept  keptCloneSet
-		found bool
-	)
-	if out.Annotations, found = takeKept(out.Annotations, &kept); !found || kept.V1alpha1Type != shown {
+// takeKeptCloneSet reads what keepCloneSet wrote and removes the annotation.
+func takeKeptCloneSet(out *apps.CloneSet) (kept keptCloneSet) {
+	out.Annotations, _ = takeKept(out.Annotations, &kept)
+	return kept
+}
+
+// restore restores what is kept of updateStrategy.
+func (kept *keptCloneSet) restore(shown string, strategy *apps.CloneSetUpdateStrategy) {
+	if kept.Type == "" || kept.V1alpha1Type != shown {
 		return
 	}
-	strategy := &out.Spec.UpdateStrategy
 	strategy.Type = kept.Type
 	if kept.RollingUpdate == nil {
 		return

@@ -1,6 +1,7 @@
 package v1alpha1_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -206,7 +207,7 @@ func TestExcludePreparingDelete(t *testing.T) {
 	}{
 		"field":                     {nil, map[string]string{key: "true"}, true},
 		"field and another label":   {map[string]string{"a": "b", key: "no"}, map[string]string{"a": "b", key: "true"}, true},
-		"label alone":               {map[string]string{"a": "b", key: "true"}, map[string]string{"a": "b"}, false},
+		"label alone":               {map[string]string{"a": "b", key: "true"}, map[string]string{"a": "b", key: "true"}, false},
 		"label without consequence": {map[string]string{key: "no"}, map[string]string{key: "no"}, false},
 	} {
 		t.Run("to v1alpha1: "+name, func(t *testing.T) {
@@ -215,6 +216,59 @@ func TestExcludePreparingDelete(t *testing.T) {
 			before := written.DeepCopy()
 			require.Equal(t, test.want, toAlpha(t, written).Labels)
 			require.Equal(t, before.Labels, written.Labels, "conversion must not change what it reads")
+		})
+	}
+}
+
+// kubectl label and kubectl annotate write through v1beta1. v1alpha1 shows what they wrote, and a write through
+// v1alpha1 that changes something else leaves it where it is.
+func TestMetadataWithoutFieldsStaysMetadata(t *testing.T) {
+	const exclude = pub.CloneSetScalingExcludePreparingDeleteKey
+	texts := map[string]string{parallelism: "5", timeout: "060", minReady: "2"}
+	kept := `{"metadata":["` + exclude + `","` + parallelism + `","` + timeout + `","` + minReady + `"]}`
+	cases := map[string]struct {
+		edit        func(*v1alpha1.CloneSet)
+		annotations map[string]string
+		labelled    bool
+		fields      v1beta1.InPlaceUpdateStrategy
+		field       bool
+	}{
+		"untouched": {func(*v1alpha1.CloneSet) {}, texts, true, v1beta1.InPlaceUpdateStrategy{}, false},
+		"another field changed": {
+			func(c *v1alpha1.CloneSet) { c.Spec.MinReadySeconds = 9 }, texts, true, v1beta1.InPlaceUpdateStrategy{}, false,
+		},
+		"a value changed": {
+			func(c *v1alpha1.CloneSet) { c.Annotations[parallelism] = "6" },
+			map[string]string{parallelism: "6", timeout: "060", minReady: "2"}, true, v1beta1.InPlaceUpdateStrategy{}, false,
+		},
+		"removed": {
+			func(c *v1alpha1.CloneSet) {
+				delete(c.Annotations, timeout)
+				delete(c.Labels, exclude)
+			},
+			map[string]string{parallelism: "5", minReady: "2"}, false, v1beta1.InPlaceUpdateStrategy{}, false,
+		},
+		"written without what v1alpha1 read": {
+			func(c *v1alpha1.CloneSet) { c.Annotations = map[string]string{parallelism: "5"} },
+			map[string]string{}, true, v1beta1.InPlaceUpdateStrategy{ImagePreDownloadParallelism: new(intstr.FromInt32(5))}, true,
+		},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			written := &v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{exclude: "true"}, Annotations: maps.Clone(texts)}}
+			written.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: pub.InPlaceIfPossiblePodUpdatePolicy}
+			alpha := toAlpha(t, written)
+			require.Equal(t, "true", alpha.Labels[exclude])
+			require.JSONEq(t, kept, alpha.Annotations[v1alpha1.KeptFieldsAnnotation])
+			for key, text := range texts {
+				require.Equal(t, text, alpha.Annotations[key])
+			}
+			test.edit(alpha)
+			read := toBeta(t, alpha)
+			require.Equal(t, test.annotations, read.Annotations)
+			require.Equal(t, test.labelled, read.Labels[exclude] == "true")
+			require.Equal(t, &test.fields, read.Spec.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy)
+			require.Equal(t, test.field, read.Spec.ScaleStrategy.ExcludePreparingDelete)
 		})
 	}
 }

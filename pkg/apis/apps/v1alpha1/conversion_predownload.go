@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -70,15 +71,15 @@ func preDownloadFields() []preDownloadField {
 // preDownloadToFields moves the annotations into the fields. A value that the field cannot have stays an
 // annotation: a percentage of updated Pods, which has its effect there, or an invalid one. A value in an
 // unusual form ("05") also stays, so that v1alpha1 returns it unchanged. Without inPlaceUpdateStrategy, no
-// Pod is updated in place, and all values stay annotations.
-func preDownloadToFields(out *apps.CloneSet) {
+// Pod is updated in place, and all values stay annotations. The annotations in unmoved stay too.
+func preDownloadToFields(out *apps.CloneSet, unmoved []string) {
 	rolling := out.Spec.UpdateStrategy.RollingUpdate
 	if rolling == nil || rolling.InPlaceUpdateStrategy == nil {
 		return
 	}
 	for _, field := range preDownloadFields() {
 		text, found := out.Annotations[field.annotation]
-		if !found || !field.set(rolling.InPlaceUpdateStrategy, text) {
+		if !found || slices.Contains(unmoved, field.annotation) || !field.set(rolling.InPlaceUpdateStrategy, text) {
 			continue
 		}
 		if usual, _ := field.text(rolling.InPlaceUpdateStrategy); usual == text {
@@ -87,8 +88,7 @@ func preDownloadToFields(out *apps.CloneSet) {
 	}
 }
 
-// preDownloadToAnnotations is the inverse: a field that is set overrides its annotation, and an unset
-// field removes the value of the annotation.
+// preDownloadToAnnotations is the inverse: a field that is set overrides its annotation.
 func preDownloadToAnnotations(in *apps.CloneSet, out *CloneSet) {
 	rolling := in.Spec.UpdateStrategy.RollingUpdate
 	if rolling == nil || rolling.InPlaceUpdateStrategy == nil {
@@ -100,11 +100,8 @@ func preDownloadToAnnotations(in *apps.CloneSet, out *CloneSet) {
 		text, found := out.Annotations[field.annotation]
 		valid := found && field.set(shown, text)
 		usual, _ := field.text(shown)
-		switch {
-		case isSet && (!valid || usual != want):
+		if isSet && (!valid || usual != want) {
 			out.Annotations = with(out.Annotations, field.annotation, want)
-		case !isSet && valid:
-			out.Annotations = without(out.Annotations, field.annotation)
 		}
 	}
 }
