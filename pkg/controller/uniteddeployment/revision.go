@@ -3,15 +3,19 @@ package uniteddeployment
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
+	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/engine"
@@ -21,23 +25,41 @@ import (
 // templates are the revisions of a UnitedDeployment: they store the whole template of its workloads.
 var templates = history.Format{HashLabel: pub.ControllerRevisionDataHashKey, Hash: history.DataHash, Same: sameTemplate}
 
-// templateOf returns the template that the data of a revision stores. The data has the form of a patch for the UnitedDeployment, with
-// the template at spec.template.
-func templateOf(data []byte) (*v1beta1.SubsetTemplate, error) {
-	var stored struct {
-		Spec struct {
-			Template v1beta1.SubsetTemplate `json:"template"`
-		} `json:"spec"`
+// decoder reads the data of revisions in each version, as the API server reads a UnitedDeployment. scheme has the conversions.
+var (
+	scheme  = newScheme()
+	decoder = serializer.NewCodecFactory(scheme).UniversalDecoder(apps.SchemeGroupVersion)
+)
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{apps.AddToScheme, v1beta1.AddToScheme, v1alpha1.AddToScheme} {
+		utilruntime.Must(add(scheme))
 	}
-	if err := json.Unmarshal(data, &stored); err != nil {
+	return scheme
+}
+
+// formOfOpenKruise is the kind and version of data that does not name them: OpenKruise wrote it.
+var formOfOpenKruise = v1alpha1.SchemeGroupVersion.WithKind(kind.Kind)
+
+// templateOf returns the template that the data of a revision stores. The data has the form of a patch for the UnitedDeployment, with
+// the template at spec.template. The template is converted as the API server converts it, so it has the same form as one that was
+// read from the API, whatever version the data has.
+func templateOf(data []byte) (*v1beta1.SubsetTemplate, error) {
+	hub, _, err := decoder.Decode(data, &formOfOpenKruise, nil)
+	if err != nil {
 		return nil, fmt.Errorf("decode revision: %w", err)
+	}
+	stored := &v1beta1.UnitedDeployment{}
+	if err := scheme.Convert(hub, stored, nil); err != nil {
+		return nil, fmt.Errorf("convert revision: %w", err)
 	}
 	return &stored.Spec.Template, nil
 }
 
 // sameTemplate reports whether two revisions store the same template. Data without a template equals only identical data. So data of an
-// unknown form never counts as the template of now. The comparison is semantic: another encoding of the same template does not start an
-// update.
+// unknown form never counts as the template of now. The comparison is semantic: another encoding or version of the same template does
+// not start an update.
 func sameTemplate(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -71,7 +93,7 @@ func (r *Reconciler) register(ctx context.Context, united *v1beta1.UnitedDeploym
 	}
 	all = append(all, adopted...)
 	content := &history.Content{Annotations: united.Annotations}
-	if content.Data, err = history.Data(&united.Spec.Template); err != nil {
+	if content.Data, err = history.DataOf(kind, &united.Spec.Template); err != nil {
 		return nil, collisions, err
 	}
 	if united.Spec.Selector != nil {

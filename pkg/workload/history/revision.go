@@ -7,10 +7,20 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Data returns what a revision stores of a template, for example of a Pod template: a patch that replaces the whole template.
-func Data[T any](template *T) ([]byte, error) {
+func Data[T any](template *T) ([]byte, error) { return encode(template, map[string]any{}) }
+
+// DataOf is Data for a template whose form depends on the version of the kind. The patch names the kind and the version.
+func DataOf[T any](kind schema.GroupVersionKind, template *T) ([]byte, error) {
+	apiVersion, name := kind.ToAPIVersionAndKind()
+	return encode(template, map[string]any{"apiVersion": apiVersion, "kind": name})
+}
+
+// encode adds the template to the fields of the patch, which belong to it.
+func encode(template any, patch map[string]any) ([]byte, error) {
 	encoded, err := json.Marshal(template)
 	if err != nil {
 		return nil, fmt.Errorf("encode template: %w", err)
@@ -20,7 +30,8 @@ func Data[T any](template *T) ([]byte, error) {
 		return nil, fmt.Errorf("encode template: %w", err)
 	}
 	fields["$patch"] = "replace"
-	data, err := json.Marshal(map[string]any{"spec": map[string]any{"template": fields}})
+	patch["spec"] = map[string]any{"template": fields}
+	data, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("encode revision: %w", err)
 	}
