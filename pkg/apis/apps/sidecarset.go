@@ -1,6 +1,10 @@
 package apps
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
 
 // KeepsRunning reports whether the init container is a sidecar, which runs beside the other containers.
 func (c *SidecarContainer) KeepsRunning() bool {
@@ -26,4 +30,22 @@ func CoreContainers(containers []SidecarContainer) []corev1.Container {
 		result[i] = containers[i].Container
 	}
 	return result
+}
+
+// SelectNamespace returns the selector that v1beta1 has in place of the namespace of v1alpha1.
+func SelectNamespace(name string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: name}}
+}
+
+// SelectedNamespace returns the name of a namespace if the selector is exactly that of SelectNamespace, and "" otherwise.
+func SelectedNamespace(selector *metav1.LabelSelector) string {
+	if selector == nil || len(selector.MatchExpressions) > 0 || len(selector.MatchLabels) != 1 {
+		return ""
+	}
+	name := selector.MatchLabels[corev1.LabelMetadataName]
+	// A value that is not the name of a namespace stays a selector, which selects none.
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return ""
+	}
+	return name
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // Convert_v1alpha1_SidecarSet_To_apps_SidecarSet makes a field of the label that holds the
-// custom version.
+// custom version. A namespace beside a selector for its name is dropped: a client that writes this selector reads the
+// namespace until then, and must be able to change the selector later.
 func Convert_v1alpha1_SidecarSet_To_apps_SidecarSet(in *SidecarSet, out *apps.SidecarSet, s conversion.Scope) error {
 	if err := autoConvert_v1alpha1_SidecarSet_To_apps_SidecarSet(in, out, s); err != nil {
 		return err
@@ -16,6 +17,9 @@ func Convert_v1alpha1_SidecarSet_To_apps_SidecarSet(in *SidecarSet, out *apps.Si
 	if version := in.Labels[pub.SidecarSetCustomVersionKey]; version != "" {
 		out.Spec.CustomVersion = version
 		out.Labels = without(out.Labels, pub.SidecarSetCustomVersionKey)
+	}
+	if apps.SelectedNamespace(in.Spec.NamespaceSelector) == in.Spec.Namespace {
+		out.Spec.Namespace = ""
 	}
 	return nil
 }

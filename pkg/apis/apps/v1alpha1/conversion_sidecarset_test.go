@@ -39,21 +39,70 @@ func TestNamespaceOfASidecarSet(t *testing.T) {
 	before := written.DeepCopy()
 	beta := sidecarSetToBeta(t, written)
 	require.Equal(t, selectName("ns1"), beta.Spec.NamespaceSelector)
-	require.JSONEq(t, `{"namespace":"ns1"}`, beta.Annotations[v1beta1.KeptFieldsAnnotation])
+	require.Equal(t, written.Annotations, beta.Annotations, "the selector says it all")
 	require.Equal(t, before, sidecarSetToAlpha(t, beta), "v1alpha1 sees what it wrote")
 	require.Equal(t, before, written, "conversion must not change what it reads")
+}
+
+// So a manifest with the namespace can be applied to a SidecarSet that v1beta1 or OpenKruise created, and changes nothing.
+// Case sidecarset 9.
+func TestSelectorForANameIsANamespaceInV1alpha1(t *testing.T) {
+	more := func(edit func(*metav1.LabelSelector)) *metav1.LabelSelector {
+		selector := selectName("ns1")
+		edit(selector)
+		return selector
+	}
+	for name, test := range map[string]struct {
+		selector  *metav1.LabelSelector
+		namespace string
+	}{
+		"a name":               {selectName("ns1"), "ns1"},
+		"all namespaces":       {nil, ""},
+		"no name":              {selectName(""), ""},
+		"not a namespace name": {selectName("NS_1"), ""},
+		"another label too":    {more(func(s *metav1.LabelSelector) { s.MatchLabels["a"] = "b" }), ""},
+		"another label":        {&metav1.LabelSelector{MatchLabels: map[string]string{"a": "ns1"}}, ""},
+		"an expression too": {more(func(s *metav1.LabelSelector) {
+			s.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpExists}}
+		}), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			beta := &v1beta1.SidecarSet{Spec: v1beta1.SidecarSetSpec{NamespaceSelector: test.selector}}
+			alpha := sidecarSetToAlpha(t, beta)
+			require.Equal(t, test.namespace, alpha.Spec.Namespace)
+			if test.namespace == "" {
+				require.Equal(t, test.selector, alpha.Spec.NamespaceSelector)
+			} else {
+				require.Nil(t, alpha.Spec.NamespaceSelector)
+			}
+			require.Equal(t, beta, sidecarSetToBeta(t, alpha))
+		})
+	}
+}
+
+// A client of v1alpha1 that writes the selector reads the selector. Otherwise, its next apply would set both.
+// Case sidecarset 9.
+func TestSelectorForANameIsKeptForV1alpha1(t *testing.T) {
+	written := &v1alpha1.SidecarSet{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a": "b"}},
+		Spec:       v1alpha1.SidecarSetSpec{NamespaceSelector: selectName("ns1")},
+	}
+	beta := sidecarSetToBeta(t, written)
+	require.Equal(t, selectName("ns1"), beta.Spec.NamespaceSelector)
+	require.JSONEq(t, `{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"ns1"}}}`, beta.Annotations[v1beta1.KeptFieldsAnnotation])
+	require.Equal(t, written, sidecarSetToAlpha(t, beta))
 
 	for name, test := range map[string]struct {
 		edit         func(*v1beta1.SidecarSet)
 		wantName     string
 		wantSelector *metav1.LabelSelector
 	}{
-		"another field":         {func(s *v1beta1.SidecarSet) { s.Spec.CustomVersion = "v2" }, "ns1", nil},
-		"another namespace":     {func(s *v1beta1.SidecarSet) { s.Spec.NamespaceSelector = selectName("ns2") }, "", selectName("ns2")},
+		"another field":         {func(s *v1beta1.SidecarSet) { s.Spec.CustomVersion = "v2" }, "", selectName("ns1")},
+		"another namespace":     {func(s *v1beta1.SidecarSet) { s.Spec.NamespaceSelector = selectName("ns2") }, "ns2", nil},
 		"all namespaces":        {func(s *v1beta1.SidecarSet) { s.Spec.NamespaceSelector = nil }, "", nil},
-		"annotation removed":    {func(s *v1beta1.SidecarSet) { s.Annotations = nil }, "", selectName("ns1")},
-		"annotation of another": {func(s *v1beta1.SidecarSet) { s.Annotations[v1beta1.KeptFieldsAnnotation] = "mine" }, "", selectName("ns1")},
-		"annotation is empty":   {func(s *v1beta1.SidecarSet) { s.Annotations[v1beta1.KeptFieldsAnnotation] = "{}" }, "", selectName("ns1")},
+		"annotation removed":    {func(s *v1beta1.SidecarSet) { s.Annotations = nil }, "ns1", nil},
+		"annotation of another": {func(s *v1beta1.SidecarSet) { s.Annotations[v1beta1.KeptFieldsAnnotation] = "mine" }, "ns1", nil},
+		"annotation is empty":   {func(s *v1beta1.SidecarSet) { s.Annotations[v1beta1.KeptFieldsAnnotation] = "{}" }, "ns1", nil},
 	} {
 		t.Run("v1beta1 changes "+name, func(t *testing.T) {
 			changed := beta.DeepCopy()
@@ -65,11 +114,23 @@ func TestNamespaceOfASidecarSet(t *testing.T) {
 	}
 }
 
-func TestNamespaceSelectorIsTheSameInBoth(t *testing.T) {
-	alpha := sidecarSetToAlpha(t, &v1beta1.SidecarSet{Spec: v1beta1.SidecarSetSpec{NamespaceSelector: selectName("ns1")}})
-	require.Empty(t, alpha.Spec.Namespace)
-	require.Equal(t, selectName("ns1"), alpha.Spec.NamespaceSelector)
-	require.Empty(t, sidecarSetToBeta(t, alpha).Annotations)
+// The client read the namespace, because v1beta1 or OpenKruise wrote the selector, and its manifest has the selector.
+func TestNamespaceGivesWayToASelectorForIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		selector *metav1.LabelSelector
+		want     string
+	}{
+		"for it":           {selectName("ns1"), ""},
+		"for another name": {selectName("ns2"), "ns1"},
+		"for a label":      {&metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}, "ns1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			written, hub := &v1alpha1.SidecarSet{Spec: v1alpha1.SidecarSetSpec{Namespace: "ns1", NamespaceSelector: test.selector}}, &apps.SidecarSet{}
+			require.NoError(t, newScheme(t).Convert(written, hub, nil))
+			require.Equal(t, test.want, hub.Spec.Namespace, "validation refuses both")
+			require.Equal(t, test.selector, hub.Spec.NamespaceSelector)
+		})
+	}
 }
 
 func TestCustomVersion(t *testing.T) {

@@ -1,7 +1,6 @@
 package v1beta1
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
@@ -19,13 +18,30 @@ const KeptFieldsAnnotation = "apps.kruise.io/v1alpha1-fields"
 // +k8s:openapi-gen=false
 // +protobuf=false
 //
-// keptSidecarSet means that v1alpha1 has a namespace where v1beta1 has a selector for its name. It is used
-// only while that selector is unchanged: a changed selector replaces it.
+// keptSidecarSet is what v1alpha1 has in place of the namespace selector of v1beta1. v1alpha1 shows a selector for the
+// name of a namespace as a namespace, so this is kept if v1alpha1 has the selector itself. It is used only while the
+// selector of v1beta1 is unchanged: a changed selector replaces it.
 type keptSidecarSet struct {
 	// Namespace is spec.namespace of v1alpha1.
-	Namespace string `json:"namespace"`
+	Namespace string `json:"namespace,omitempty"`
 	// NamespaceSelector is its spec.namespaceSelector. Both together are refused to users.
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+}
+
+// inV1beta1 is the namespace selector that v1beta1 shows.
+func (k *keptSidecarSet) inV1beta1() *metav1.LabelSelector {
+	if k.Namespace != "" {
+		return apps.SelectNamespace(k.Namespace)
+	}
+	return k.NamespaceSelector
+}
+
+// inV1alpha1 is what v1alpha1 shows of the namespace selector of v1beta1 if nothing is kept.
+func inV1alpha1(selector *metav1.LabelSelector) keptSidecarSet {
+	if name := apps.SelectedNamespace(selector); name != "" {
+		return keptSidecarSet{Namespace: name}
+	}
+	return keptSidecarSet{NamespaceSelector: selector}
 }
 
 // Convert_apps_SidecarSet_To_v1beta1_SidecarSet shows a namespace as a selector for its name.
@@ -33,13 +49,13 @@ func Convert_apps_SidecarSet_To_v1beta1_SidecarSet(in *apps.SidecarSet, out *Sid
 	if err := autoConvert_apps_SidecarSet_To_v1beta1_SidecarSet(in, out, s); err != nil {
 		return err
 	}
-	if in.Spec.Namespace == "" {
+	shown := keptSidecarSet{Namespace: in.Spec.Namespace, NamespaceSelector: in.Spec.NamespaceSelector}
+	out.Spec.NamespaceSelector = shown.inV1beta1()
+	if apiequality.Semantic.DeepEqual(shown, inV1alpha1(out.Spec.NamespaceSelector)) {
 		return nil
 	}
-	kept := keptSidecarSet{Namespace: in.Spec.Namespace, NamespaceSelector: in.Spec.NamespaceSelector}
-	out.Spec.NamespaceSelector = selectNamespace(in.Spec.Namespace)
 	var err error
-	out.Annotations, err = annotation.Keep(out.Annotations, KeptFieldsAnnotation, kept)
+	out.Annotations, err = annotation.Keep(out.Annotations, KeptFieldsAnnotation, shown)
 	return err
 }
 
@@ -52,12 +68,11 @@ func Convert_v1beta1_SidecarSet_To_apps_SidecarSet(in *SidecarSet, out *apps.Sid
 		kept  keptSidecarSet
 		found bool
 	)
-	if out.Annotations, found = annotation.Take(out.Annotations, KeptFieldsAnnotation, &kept); !found || kept.Namespace == "" {
-		return nil
+	out.Annotations, found = annotation.Take(out.Annotations, KeptFieldsAnnotation, &kept)
+	if !found || !apiequality.Semantic.DeepEqual(in.Spec.NamespaceSelector, kept.inV1beta1()) {
+		kept = inV1alpha1(in.Spec.NamespaceSelector)
 	}
-	if apiequality.Semantic.DeepEqual(in.Spec.NamespaceSelector, selectNamespace(kept.Namespace)) {
-		out.Spec.Namespace, out.Spec.NamespaceSelector = kept.Namespace, kept.NamespaceSelector
-	}
+	out.Spec.Namespace, out.Spec.NamespaceSelector = kept.Namespace, kept.NamespaceSelector
 	return nil
 }
 
@@ -65,8 +80,4 @@ func Convert_v1beta1_SidecarSet_To_apps_SidecarSet(in *SidecarSet, out *apps.Sid
 // the SidecarSet.
 func Convert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(in *apps.SidecarSetSpec, out *SidecarSetSpec, s conversion.Scope) error {
 	return autoConvert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(in, out, s)
-}
-
-func selectNamespace(name string) *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: name}}
 }

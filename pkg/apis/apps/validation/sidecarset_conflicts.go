@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -152,15 +153,8 @@ func sameNamespace(a, b *apps.SidecarSetSpec, namespaces NamespaceLabels) (bool,
 
 // oneNamespace is the namespace that the SidecarSet is limited to by name.
 func oneNamespace(spec *apps.SidecarSetSpec) (string, bool) {
-	if spec.Namespace != "" {
-		return spec.Namespace, true
-	}
-	selector := spec.NamespaceSelector
-	if selector == nil || len(selector.MatchExpressions) > 0 || len(selector.MatchLabels) != 1 {
-		return "", false
-	}
-	name, found := selector.MatchLabels[corev1.LabelMetadataName]
-	return name, found
+	name := cmp.Or(spec.Namespace, apps.SelectedNamespace(spec.NamespaceSelector))
+	return name, name != ""
 }
 
 // selectsNamespace looks at the labels that the namespace has now. No selector selects all.
