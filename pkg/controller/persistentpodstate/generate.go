@@ -109,12 +109,12 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 	return reconcile.Result{}, nil
 }
 
-// regenerate follows the annotations of the workload that controls a PersistentPodState. It writes only after a change of the
-// annotations, and only the fields that they set, so that what users set stays. It returns the stored object, or nil if it was
-// deleted. PersistentPodStates without a controller belong to users, and are returned as they are.
+// regenerate follows the annotations of the workload that controls a PersistentPodState of its name. It writes only after a change
+// of the annotations, and only the fields that they set, so that what users set stays. It returns the stored object, or nil if it
+// was deleted. Other PersistentPodStates belong to users, and are returned as they are.
 func (r *Reconciler) regenerate(ctx context.Context, state *v1beta1.PersistentPodState) (*v1beta1.PersistentPodState, error) {
 	owner := metav1.GetControllerOfNoCopy(state)
-	if owner == nil {
+	if owner == nil || owner.Name != state.Name {
 		return state, nil
 	}
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
@@ -128,27 +128,44 @@ func (r *Reconciler) regenerate(ctx context.Context, state *v1beta1.PersistentPo
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s from its cache: %w", owner.Kind, owner.Name, err)
 	}
-	// The workload is gone, was replaced, or no longer asks for a PersistentPodState.
+	last, followed := state.Annotations[pub.PersistentPodStateSourceKey]
+	// The workload is gone, was replaced, or does not ask for a PersistentPodState. One that never followed it is a user's.
 	if !found || !ok || workload.GetUID() != owner.UID || workload.GetDeletionTimestamp() != nil || !switchedOn(workload) {
+		if !followed {
+			return state, nil
+		}
 		return nil, r.remove(ctx, state)
 	}
 	spec := generated(kind, workload)
 	// The annotation has the source of the last write. As long as it is the same, changes of the spec are those of users.
-	if spec == nil || state.Annotations[pub.PersistentPodStateSourceKey] == source(workload) {
+	if spec == nil || followed && last == source(workload) {
 		return state, nil
 	}
-	// A nil field becomes null in the merge patch, which removes it. The resource version makes the write fail if a user has
-	// changed the object meanwhile.
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{
-			"uid": state.UID, "resourceVersion": state.ResourceVersion,
-			"annotations": map[string]string{pub.PersistentPodStateSourceKey: source(workload)},
-		},
-		"spec": map[string]any{
+	// OpenKruise generates without the annotation. What users changed since then stays until the source changes.
+	if !followed {
+		spec = nil
+	}
+	return r.follow(ctx, state, source(workload), spec)
+}
+
+// follow writes the source of a PersistentPodState, and the fields of the spec that it sets, unless the spec is nil. It returns the
+// stored object, or nil if it was deleted.
+func (r *Reconciler) follow(
+	ctx context.Context, state *v1beta1.PersistentPodState, source string, spec *v1beta1.PersistentPodStateSpec,
+) (*v1beta1.PersistentPodState, error) {
+	// The resource version makes the write fail if a user has changed the object meanwhile.
+	fields := map[string]any{"metadata": map[string]any{
+		"uid": state.UID, "resourceVersion": state.ResourceVersion,
+		"annotations": map[string]string{pub.PersistentPodStateSourceKey: source},
+	}}
+	// A nil field becomes null in the merge patch, which removes it.
+	if spec != nil {
+		fields["spec"] = map[string]any{
 			"requiredPersistentTopology": spec.RequiredPersistentTopology, "preferredPersistentTopology": spec.PreferredPersistentTopology,
 			"persistentPodAnnotations": spec.PersistentPodAnnotations,
-		},
-	})
+		}
+	}
+	patch, err := json.Marshal(fields)
 	if err != nil {
 		return nil, fmt.Errorf("encode the generated spec: %w", err)
 	}

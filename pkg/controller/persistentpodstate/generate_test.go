@@ -105,6 +105,64 @@ func TestPersistentPodStateOfAUserIsNotTouched(t *testing.T) {
 	assert.True(t, w.exists("web"))
 }
 
+// controlled adds a PersistentPodState that StatefulSet web controls, as OpenKruise generates it and as users may.
+func (w *world) controlled(name string, annotations ...string) {
+	w.t.Helper()
+	w.state(theirs)
+	state := w.get("state")
+	state.Name, state.ResourceVersion = name, ""
+	state.OwnerReferences = []metav1.OwnerReference{{APIVersion: theirs, Kind: "StatefulSet", Name: "web", UID: "web", Controller: new(true)}}
+	annotate(state, annotations...)
+	w.Add(state)
+}
+
+// Case persistentpodstate 12.
+func TestPersistentPodStateThatWasNotGeneratedIsNotDeleted(t *testing.T) {
+	for name, test := range map[string]struct {
+		state       string
+		annotations []string
+	}{
+		"another name":                     {"mine", nil},
+		"a copy of a generated one":        {"mine", []string{pub.PersistentPodStateSourceKey, "true;" + host + ";;"}},
+		"the name of the workload":         {"web", nil},
+		"the name, with other annotations": {"web", []string{"example.com/a", "b"}},
+	} {
+		for when, set := range map[string][]string{"never": nil, "off": {auto, "false", required, zone}} {
+			t.Run(name+", generation "+when, func(t *testing.T) {
+				w := newWorld(t)
+				w.controlled(test.state, test.annotations...)
+				before := w.get(test.state)
+				w.Add(builtIn(5, set...), pod("web-0", "n1"))
+				w.settle(test.state)
+				require.True(t, w.exists(test.state))
+				after := w.get(test.state)
+				assert.Equal(t, before.Spec, after.Spec)
+				assert.Equal(t, before.Annotations, after.Annotations)
+				assert.Contains(t, after.Status.PodStates, "web-0")
+			})
+		}
+	}
+}
+
+// Case persistentpodstate 20.
+func TestPersistentPodStateOfOpenKruiseIsAdopted(t *testing.T) {
+	w := newWorld(t)
+	w.controlled("web")
+	edited := w.get("web")
+	whenDeleted(&edited.Spec)
+	w.Update(edited)
+	w.Add(builtIn(5, auto, "true", preferred, zone))
+	w.settle("web")
+	state := w.get("web")
+	assert.Equal(t, edited.Spec, state.Spec, "what a user changed stays")
+	assert.Contains(t, state.Annotations, pub.PersistentPodStateSourceKey)
+
+	w.annotated(auto, "true", required, zone)
+	assert.Equal(t, []string{zone}, w.get("web").Spec.RequiredPersistentTopology.Keys)
+	w.annotated(auto, "false")
+	assert.False(t, w.exists("web"))
+}
+
 // Case persistentpodstate 19.
 func TestGeneratedPersistentPodStateGoesWithItsWorkload(t *testing.T) {
 	w := newWorld(t)
