@@ -24,11 +24,60 @@ type Parts struct {
 }
 
 // DefaultParts fills parts in place, as Default does a template. Images are pulled as in core: those with a tag or a digest
-// when they are not there. Parts that equal the stored ones are left alone. The defaults reach the caller's object because the
-// slices are shared.
-func DefaultParts(parts, old *Parts) {
-	if old == nil || !apiequality.Semantic.DeepEqual(parts, old) {
-		corev1defaults.SetObjectDefaults_PodTemplate(&corev1.PodTemplate{Template: corev1.PodTemplateSpec{Spec: parts.spec()}})
+// when they are not there. more sets defaults of the kind that core does not have, and is nil if there are none. Parts that equal
+// the stored ones are left alone. The defaults reach the caller's object because the slices are shared.
+func DefaultParts(parts, old *Parts, more func(*Parts)) {
+	if old != nil && apiequality.Semantic.DeepEqual(parts, old) {
+		return
+	}
+	parts.setDefaults(more)
+	if old != nil {
+		parts.keepStored(old, more)
+	}
+}
+
+func (p *Parts) setDefaults(more func(*Parts)) {
+	corev1defaults.SetObjectDefaults_PodTemplate(&corev1.PodTemplate{Template: corev1.PodTemplateSpec{Spec: p.spec()}})
+	if more != nil {
+		more(p)
+	}
+}
+
+// keepStored stores the old parts with the new images, when nothing else differs once both have today's defaults. So a default
+// that a newer release adds never turns an upgrade of images into a change that running Pods cannot take.
+func (p *Parts) keepStored(old *Parts, more func(*Parts)) {
+	if len(p.Containers) != len(old.Containers) || len(p.InitContainers) != len(old.InitContainers) {
+		return
+	}
+	withImages := func(parts *Parts) *Parts {
+		setImages(parts.Containers, p.Containers)
+		setImages(parts.InitContainers, p.InitContainers)
+		return parts
+	}
+	before := old.deepCopy()
+	before.setDefaults(more)
+	if !apiequality.Semantic.DeepEqual(withImages(before), p) {
+		return
+	}
+	kept := withImages(old.deepCopy())
+	copy(p.InitContainers, kept.InitContainers)
+	copy(p.Containers, kept.Containers)
+	copy(p.EphemeralContainers, kept.EphemeralContainers)
+	copy(p.Volumes, kept.Volumes)
+}
+
+func setImages(containers, from []corev1.Container) {
+	for i := range containers {
+		containers[i].Image = from[i].Image
+	}
+}
+
+func (p *Parts) deepCopy() *Parts {
+	spec := p.spec()
+	spec = *spec.DeepCopy()
+	return &Parts{
+		InitContainers: spec.InitContainers, Containers: spec.Containers,
+		EphemeralContainers: spec.EphemeralContainers, Volumes: spec.Volumes,
 	}
 }
 

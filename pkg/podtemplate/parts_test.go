@@ -25,7 +25,7 @@ func parts() *podtemplate.Parts {
 
 func TestDefaultParts(t *testing.T) {
 	written := parts()
-	podtemplate.DefaultParts(written, nil)
+	podtemplate.DefaultParts(written, nil, nil)
 	require.Equal(t, corev1.PullIfNotPresent, written.Containers[0].ImagePullPolicy, "a tag")
 	require.Equal(t, corev1.PullAlways, written.InitContainers[0].ImagePullPolicy, "no tag")
 	require.Equal(t, corev1.PullIfNotPresent, written.EphemeralContainers[0].ImagePullPolicy)
@@ -33,12 +33,56 @@ func TestDefaultParts(t *testing.T) {
 	require.NotNil(t, written.Volumes[0].EmptyDir)
 
 	same := parts()
-	podtemplate.DefaultParts(same, parts())
+	podtemplate.DefaultParts(same, parts(), nil)
 	require.Equal(t, parts(), same, "what is stored without a default stays without it")
 	changed := parts()
 	changed.Volumes = nil
-	podtemplate.DefaultParts(changed, parts())
+	podtemplate.DefaultParts(changed, parts(), nil)
 	require.Equal(t, corev1.PullIfNotPresent, changed.Containers[0].ImagePullPolicy)
+}
+
+// A release that adds a default must not make an upgrade of images another change.
+func TestDefaultPartsKeepsStoredPartsWithNewImages(t *testing.T) {
+	newer := func(parts *podtemplate.Parts) {
+		for i := range parts.Containers {
+			parts.Containers[i].StdinOnce = true
+		}
+	}
+	stored := func() *podtemplate.Parts {
+		parts := parts()
+		podtemplate.DefaultParts(parts, nil, nil)
+		return parts
+	}
+	for name, test := range map[string]struct {
+		change func(*podtemplate.Parts)
+		kept   bool
+	}{
+		"an image":                       {func(p *podtemplate.Parts) { p.Containers[0].Image = "demo:v2" }, true},
+		"the image of an init container": {func(p *podtemplate.Parts) { p.InitContainers[0].Image = "other" }, true},
+		"an image, and a written default": {func(p *podtemplate.Parts) {
+			p.Containers[0].Image, p.Containers[0].StdinOnce = "demo:v2", true
+		}, true},
+		"an image, without the defaults": {func(p *podtemplate.Parts) {
+			*p = *parts()
+			p.Containers[0].Image = "demo:v2"
+		}, true},
+		"a command": {func(p *podtemplate.Parts) { p.Containers[0].Command = []string{"run"} }, false},
+		"one container more": {func(p *podtemplate.Parts) {
+			p.Containers = append(p.Containers, corev1.Container{Name: "b", Image: "demo:v1"})
+		}, false},
+		"no volume": {func(p *podtemplate.Parts) { p.Volumes = nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			written, old := stored(), stored()
+			test.change(written)
+			images := []string{written.Containers[0].Image, written.InitContainers[0].Image}
+			podtemplate.DefaultParts(written, old, newer)
+			require.Equal(t, stored(), old)
+			require.Equal(t, images, []string{written.Containers[0].Image, written.InitContainers[0].Image})
+			require.Equal(t, !test.kept, written.Containers[0].StdinOnce)
+			require.Equal(t, corev1.PullIfNotPresent, written.Containers[0].ImagePullPolicy)
+		})
+	}
 }
 
 func TestValidateParts(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -84,6 +85,10 @@ func (in *injection) build() error {
 func (in *injection) add(set *v1beta1.SidecarSet, from *v1beta1.SidecarContainer, to list) error {
 	// The SidecarSet is an object of the cache and must not change.
 	built := from.Container.DeepCopy()
+	// SidecarSets store this default only for their hashes. Pods of Windows must not set it.
+	if security := built.SecurityContext; security != nil && ptr.Deref(security.ProcMount, "") == corev1.DefaultProcMount {
+		security.ProcMount = nil
+	}
 	// Computed resources replace those of the container.
 	if from.ResourcesPolicy != nil {
 		resources, err := in.resources(from.ResourcesPolicy)

@@ -655,6 +655,26 @@ func TestAnnotationsOfACopiedPod(t *testing.T) {
 	assert.ErrorContains(t, err, "metadata.annotations[kruise.io/sidecarset-hash]")
 }
 
+// SidecarSets store the default, and Pods get it from nobody: those of Windows must not have it.
+// Case sidecarset 53.
+func TestDefaultProcMountIsNotInjected(t *testing.T) {
+	for name, test := range map[string]struct{ stored, want *corev1.ProcMountType }{
+		"the default":      {new(corev1.DefaultProcMount), nil},
+		"another value":    {new(corev1.UnmaskedProcMount), new(corev1.UnmaskedProcMount)},
+		"a set without it": {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := newSet("a", []string{"s"}, first(func(c *v1beta1.SidecarContainer) {
+				c.SecurityContext = &corev1.SecurityContext{RunAsNonRoot: new(true), ProcMount: test.stored}
+			}))
+			before := set.DeepCopy()
+			injected := sidecar.Container(mustInject(t, newPod(), set), "s")
+			assert.Equal(t, &corev1.SecurityContext{RunAsNonRoot: new(true), ProcMount: test.want}, injected.SecurityContext)
+			assert.Equal(t, before, set)
+		})
+	}
+}
+
 // kube-apiserver mounts the token of the service account into injected containers. A second call must not remove the mount.
 func TestTokenMountSurvivesASecondCall(t *testing.T) {
 	w := worldOf(t, "", nil, newSet("a", []string{"s"}))

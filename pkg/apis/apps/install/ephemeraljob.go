@@ -12,5 +12,5 @@ func DefaultEphemeralJobTemplate(job, old *apps.EphemeralJob) {
 	if old != nil {
 		stored = &podtemplate.Parts{EphemeralContainers: old.Spec.Template.EphemeralContainers}
 	}
-	podtemplate.DefaultParts(&podtemplate.Parts{EphemeralContainers: job.Spec.Template.EphemeralContainers}, stored)
+	podtemplate.DefaultParts(&podtemplate.Parts{EphemeralContainers: job.Spec.Template.EphemeralContainers}, stored, nil)
 }

@@ -3,6 +3,8 @@ package install
 import (
 	"maps"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -15,9 +17,9 @@ import (
 func DefaultSidecarSet(set, old *apps.SidecarSet) {
 	parts := sidecarParts(&set.Spec)
 	if old == nil {
-		podtemplate.DefaultParts(parts, nil)
+		podtemplate.DefaultParts(parts, nil, defaultProcMount)
 	} else {
-		podtemplate.DefaultParts(parts, sidecarParts(&old.Spec))
+		podtemplate.DefaultParts(parts, sidecarParts(&old.Spec), defaultProcMount)
 	}
 	for i := range parts.InitContainers {
 		set.Spec.InitContainers[i].Container = parts.InitContainers[i]
@@ -26,6 +28,18 @@ func DefaultSidecarSet(set, old *apps.SidecarSet) {
 		set.Spec.Containers[i].Container = parts.Containers[i]
 	}
 	hashSidecarSet(set)
+}
+
+// defaultProcMount sets a default that core once had. The hashes of OpenKruise contain it, so without it, a SidecarSet that is
+// written again would get another hash, and its Pods would look outdated.
+func defaultProcMount(parts *podtemplate.Parts) {
+	for _, containers := range [][]corev1.Container{parts.InitContainers, parts.Containers} {
+		for i := range containers {
+			if security := containers[i].SecurityContext; security != nil && security.ProcMount == nil {
+				security.ProcMount = new(corev1.DefaultProcMount)
+			}
+		}
+	}
 }
 
 func sidecarParts(spec *apps.SidecarSetSpec) *podtemplate.Parts {

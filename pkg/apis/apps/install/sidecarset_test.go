@@ -21,6 +21,8 @@ func newSidecarSet(image string) *apps.SidecarSet {
 }
 
 func TestDefaultSidecarSet(t *testing.T) {
+	withoutVolumes := newSidecarSet("demo:v1")
+	withoutVolumes.Spec.Volumes = nil
 	cases := map[string]struct {
 		image  string
 		old    *apps.SidecarSet
@@ -29,7 +31,8 @@ func TestDefaultSidecarSet(t *testing.T) {
 	}{
 		"create with a tag":    {"demo:v1", nil, true, corev1.PullIfNotPresent},
 		"create without a tag": {"demo", nil, true, corev1.PullAlways},
-		"changed":              {"demo:v2", newSidecarSet("demo:v1"), true, corev1.PullIfNotPresent},
+		"changed":              {"demo:v2", withoutVolumes, true, corev1.PullIfNotPresent},
+		"with a new image":     {"demo:v2", newSidecarSet("demo:v1"), false, ""},
 		"left alone":           {"demo:v1", newSidecarSet("demo:v1"), false, ""},
 	}
 	for name, test := range cases {
@@ -68,4 +71,43 @@ func TestHashesOfASidecarSet(t *testing.T) {
 	install.DefaultSidecarSet(changed, set)
 	require.NotEqual(t, full, changed.Annotations[pub.SidecarSetHashKey])
 	require.Equal(t, withoutImage, changed.Annotations[pub.SidecarSetHashWithoutImageKey])
+}
+
+// OpenKruise stores the default in SidecarSets, so it is in the hashes that its Pods have.
+// Case sidecarset 53.
+func TestProcMountOfASidecarSet(t *testing.T) {
+	secured := func(mount *corev1.ProcMountType) *apps.SidecarSet {
+		set := newSidecarSet("demo:v1")
+		for _, container := range []*apps.SidecarContainer{&set.Spec.Containers[0], &set.Spec.InitContainers[0]} {
+			container.SecurityContext = &corev1.SecurityContext{ProcMount: mount}
+		}
+		return set
+	}
+	created := secured(nil)
+	install.DefaultSidecarSet(created, nil)
+	for _, container := range []apps.SidecarContainer{created.Spec.Containers[0], created.Spec.InitContainers[0]} {
+		require.Equal(t, new(corev1.DefaultProcMount), container.SecurityContext.ProcMount)
+	}
+	other := secured(new(corev1.UnmaskedProcMount))
+	install.DefaultSidecarSet(other, nil)
+	require.Equal(t, new(corev1.UnmaskedProcMount), other.Spec.Containers[0].SecurityContext.ProcMount)
+	without := newSidecarSet("demo:v1")
+	install.DefaultSidecarSet(without, nil)
+	require.Nil(t, without.Spec.Containers[0].SecurityContext)
+
+	again := secured(nil)
+	install.DefaultSidecarSet(again, created)
+	require.Equal(t, created.Annotations[pub.SidecarSetHashKey], again.Annotations[pub.SidecarSetHashKey], "the manifest is written again")
+
+	// A release before the default stored the SidecarSet.
+	stored := created.DeepCopy()
+	stored.Spec.Containers[0].SecurityContext.ProcMount, stored.Spec.InitContainers[0].SecurityContext.ProcMount = nil, nil
+	same := stored.DeepCopy()
+	install.DefaultSidecarSet(same, stored)
+	upgraded := secured(nil)
+	upgraded.Spec.Containers[0].Image = "demo:v2"
+	install.DefaultSidecarSet(upgraded, stored)
+	require.Equal(t, same.Annotations[pub.SidecarSetHashWithoutImageKey], upgraded.Annotations[pub.SidecarSetHashWithoutImageKey],
+		"a new image is upgraded in running Pods")
+	require.NotEqual(t, same.Annotations[pub.SidecarSetHashKey], upgraded.Annotations[pub.SidecarSetHashKey])
 }
