@@ -256,8 +256,8 @@ func (in *injection) record(e *edit, now metav1.Time) error {
 		}
 		e.annotate(key, text)
 	}
-	// The list of names replaces the one of an earlier call, which has the same SidecarSets.
-	names := make([]string, 0, len(in.used))
+	// The names in the list stay too: a copy of a Pod has the containers of those SidecarSets.
+	names := sidecar.InjectedSets(e.pod)
 	for _, set := range in.used {
 		names = append(names, set.Name)
 	}

@@ -655,6 +655,26 @@ func TestAnnotationsOfACopiedPod(t *testing.T) {
 	assert.ErrorContains(t, err, "metadata.annotations[kruise.io/sidecarset-hash]")
 }
 
+// A copy of a Pod has the containers of all SidecarSets that it lists, also of those that do not select it now.
+// Case sidecarset 54.
+func TestListOfACopiedPodIsMerged(t *testing.T) {
+	for name, test := range map[string]struct{ list, want string }{
+		"no list":             {"", "a,c"},
+		"the same":            {"a,c", "a,c"},
+		"one more":            {"b", "a,b,c"},
+		"one less":            {"c", "a,c"},
+		"of other namespaces": {"z,b,z", "a,b,c,z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod(func(p *corev1.Pod) {
+				p.Annotations = map[string]string{"kruise.io/sidecarset-injected-list": test.list}
+			})
+			injected := mustInject(t, pod, newSet("c", []string{"t"}), newSet("a", []string{"s"}))
+			assert.Equal(t, test.want, injected.Annotations["kruise.io/sidecarset-injected-list"])
+		})
+	}
+}
+
 // SidecarSets store the default, and Pods get it from nobody: those of Windows must not have it.
 // Case sidecarset 53.
 func TestDefaultProcMountIsNotInjected(t *testing.T) {
