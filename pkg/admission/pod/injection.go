@@ -216,7 +216,8 @@ func place(ctx context.Context, e *edit, in list, queue []placed) {
 }
 
 // same reports whether the Pod has the container already. In a second call, kube-apiserver may have added the mount
-// of the token since the first one. The mount is ignored, unless the SidecarSet itself mounts something there.
+// of the token since the first one, and the launch order the variable of the barrier. Both are ignored, unless the SidecarSet
+// itself has them.
 func same(own, injected *corev1.Container) bool {
 	own = own.DeepCopy()
 	mounts := func(c *corev1.Container, path string) bool {
@@ -224,6 +225,9 @@ func same(own, injected *corev1.Container) bool {
 	}
 	if !mounts(injected, tokenPath) {
 		own.VolumeMounts = slices.DeleteFunc(own.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == tokenPath })
+	}
+	if lastVariable(injected, pub.ContainerLaunchBarrierEnv) == nil {
+		own.Env = slices.DeleteFunc(own.Env, func(v corev1.EnvVar) bool { return v.Name == pub.ContainerLaunchBarrierEnv })
 	}
 	return apiequality.Semantic.DeepEqual(own, injected)
 }
@@ -261,7 +265,8 @@ func (in *injection) record(e *edit, now metav1.Time) error {
 	for _, set := range in.used {
 		names = append(names, set.Name)
 	}
-	e.annotate(pub.SidecarSetInjectedListKey, strings.Join(names, ","))
+	slices.Sort(names)
+	e.annotate(pub.SidecarSetInjectedListKey, strings.Join(slices.Compact(names), ","))
 	if len(in.working) == 0 {
 		return nil
 	}

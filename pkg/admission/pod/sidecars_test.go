@@ -695,6 +695,32 @@ func TestDefaultProcMountIsNotInjected(t *testing.T) {
 	}
 }
 
+// The launch order adds a variable to injected containers. A second call must not take it for a difference.
+// Case pod-admission 7.
+func TestBarrierOfAnInjectedContainerSurvivesASecondCall(t *testing.T) {
+	for name, set := range map[string]*v1beta1.SidecarSet{
+		"in the order of the list": newSet("a", []string{"s"}, func(set *v1beta1.SidecarSet) {
+			set.Spec.PatchPodMetadata = []v1beta1.SidecarSetPatchPodMetadata{{
+				Annotations: map[string]string{"apps.kruise.io/container-launch-priority": "Ordered"}, PatchPolicy: v1beta1.SidecarSetRetainPatchPolicy,
+			}}
+		}),
+		"by priority": newSet("a", []string{"s"}, first(func(c *v1beta1.SidecarContainer) {
+			c.Env = []corev1.EnvVar{{Name: "KRUISE_CONTAINER_PRIORITY", Value: "1"}}
+		})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := worldOf(t, "", nil, set)
+			pod := w.create(newPod())
+			for i := range pod.Spec.Containers {
+				assert.NotNil(t, lastVariable(&pod.Spec.Containers[i], "KRUISE_CONTAINER_BARRIER"))
+			}
+			operations, err := w.Patch(t.Context(), w.attributes(pod))
+			require.NoError(t, err)
+			assert.Empty(t, operations)
+		})
+	}
+}
+
 // kube-apiserver mounts the token of the service account into injected containers. A second call must not remove the mount.
 func TestTokenMountSurvivesASecondCall(t *testing.T) {
 	w := worldOf(t, "", nil, newSet("a", []string{"s"}))
