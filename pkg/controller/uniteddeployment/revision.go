@@ -9,6 +9,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -39,14 +40,18 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// formOfOpenKruise is the kind and version of data that does not name them: OpenKruise wrote it.
-var formOfOpenKruise = v1alpha1.SchemeGroupVersion.WithKind(kind.Kind)
+// unnamed are the versions that data can have if it does not name one, the more likely one first: OpenKruise up to release 1.9 wrote
+// v1alpha1, and later releases v1beta1.
+var unnamed = []schema.GroupVersion{v1alpha1.SchemeGroupVersion, v1beta1.SchemeGroupVersion}
 
-// templateOf returns the template that the data of a revision stores. The data has the form of a patch for the UnitedDeployment, with
-// the template at spec.template. The template is converted as the API server converts it, so it has the same form as one that was
-// read from the API, whatever version the data has.
-func templateOf(data []byte) (*v1beta1.SubsetTemplate, error) {
-	hub, _, err := decoder.Decode(data, &formOfOpenKruise, nil)
+// templateOf returns the template that the data of a revision stores, read as its most likely version.
+func templateOf(data []byte) (*v1beta1.SubsetTemplate, error) { return readAs(unnamed[0], data) }
+
+// readAs returns the template of data that has a version unless it names another one. The data has the form of a patch for the
+// UnitedDeployment, with the template at spec.template. The template is converted as the API server converts it, so it has the same form
+// as one that was read from the API, whatever version the data has.
+func readAs(version schema.GroupVersion, data []byte) (*v1beta1.SubsetTemplate, error) {
+	hub, _, err := decoder.Decode(data, new(version.WithKind(kind.Kind)), nil)
 	if err != nil {
 		return nil, fmt.Errorf("decode revision: %w", err)
 	}
@@ -59,14 +64,20 @@ func templateOf(data []byte) (*v1beta1.SubsetTemplate, error) {
 
 // sameTemplate reports whether two revisions store the same template. Data without a template equals only identical data. So data of an
 // unknown form never counts as the template of now. The comparison is semantic: another encoding or version of the same template does
-// not start an update.
+// not start an update. Data that does not name its version is the same if it is so in one of them, because a needless update restarts
+// Pods.
 func sameTemplate(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	templateA, errA := templateOf(a)
-	templateB, errB := templateOf(b)
-	return errA == nil && errB == nil && *templateA != v1beta1.SubsetTemplate{} && apiequality.Semantic.DeepEqual(templateA, templateB)
+	for _, version := range unnamed {
+		templateA, errA := readAs(version, a)
+		templateB, errB := readAs(version, b)
+		if errA == nil && errB == nil && *templateA != (v1beta1.SubsetTemplate{}) && apiequality.Semantic.DeepEqual(templateA, templateB) {
+			return true
+		}
+	}
+	return false
 }
 
 // labelOf returns the label of the workloads and Pods of a revision: its name, or its hash if the name is too long for a label. A label

@@ -99,6 +99,17 @@ func TestSameTemplate(t *testing.T) {
 	}
 }
 
+// Data without a version may have been written with the defaults of either version.
+func TestDataWithoutAVersionIsReadAsEither(t *testing.T) {
+	const beta = `"apiVersion":"apps.kruise.io/v1beta1","kind":"UnitedDeployment",`
+	stored := dataOf("", "cloneSetTemplate", `"scaleStrategy":{},"updateStrategy":{}`)
+	for _, scale := range []string{`{}`, `{"enablePVCReuse":true}`} {
+		now := dataOf(beta, "cloneSetTemplate", `"scaleStrategy":`+scale+`,"updateStrategy":{}`)
+		assert.True(t, sameTemplate(stored, now), scale)
+		assert.True(t, sameTemplate(now, stored), scale)
+	}
+}
+
 // The form of the data depends on the version, so the data says which version it has.
 func TestDataOfARevisionNamesItsVersion(t *testing.T) {
 	w := newWorld(t, ofCloneSets())
