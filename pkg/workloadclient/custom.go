@@ -76,17 +76,26 @@ func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*C
 	return found, nil
 }
 
-// entry returns what the administrator's list says about a kind, or nil. It reads the ConfigMap each time, so a change takes
-// effect at once.
+// entry returns what the administrator's list says about a kind, or nil.
 func (c *Custom) entry(ctx context.Context, kind schema.GroupKind) (*spread.Custom, error) {
-	config, err := c.Kube.CoreV1().ConfigMaps(c.Namespace).Get(ctx, pub.ConfigurationName, metav1.GetOptions{})
+	list, err := AllowedKinds(ctx, c.Kube, c.Namespace, pub.WorkloadSpreadWorkloadsKey)
+	if err != nil {
+		return nil, err
+	}
+	return spread.CustomIn(list, kind)
+}
+
+// AllowedKinds returns one of the administrator's lists of kinds, or an empty string if it does not exist. The namespace is the
+// system namespace, and the key names the list. It reads the ConfigMap each time, so a change takes effect at once.
+func AllowedKinds(ctx context.Context, kube kubernetes.Interface, namespace, key string) (string, error) {
+	config, err := kube.CoreV1().ConfigMaps(namespace).Get(ctx, pub.ConfigurationName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // as documented
+		return "", nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get ConfigMap %s: %w", pub.ConfigurationName, err)
+		return "", fmt.Errorf("get ConfigMap %s: %w", pub.ConfigurationName, err)
 	}
-	return spread.CustomIn(config.Data[pub.WorkloadSpreadWorkloadsKey], kind)
+	return config.Data[key], nil
 }
 
 // Resource returns a client for the objects of a kind in a namespace. The error of a kind that is not served satisfies

@@ -59,7 +59,9 @@ func withBudgets(t *testing.T) *budgeted {
 	require.NoError(t, err)
 	namespace := newLabelledNamespace(t, map[string]string{pub.PodCreationKey: pub.PodCreationIgnored})
 	b := &budgeted{t: t, namespace: namespace, kube: client}
-	runController(t, b.namespace, podunavailablebudget.New)
+	runController(t, b.namespace, func(deps controller.Deps) (*reconcile.Controller, error) {
+		return podunavailablebudget.New(deps, podunavailablebudget.Options{Namespace: ownNamespace})
+	})
 	return b
 }
 

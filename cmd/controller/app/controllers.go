@@ -61,7 +61,10 @@ var controllers = []descriptor{
 	}},
 	{"container-launch-priority", "", nil, alone(launchorder.New)},
 	{"podunavailablebudget", "PodUnavailableBudget",
-		anyOf(features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate), alone(podunavailablebudget.New)},
+		anyOf(features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate),
+		func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+			return podunavailablebudget.New(deps, podunavailablebudget.Options{Namespace: o.SystemNamespace})
+		}},
 	{"nodeimage", "NodeImage", allOf(features.KruiseDaemon), func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 		return nodeimage.New(deps, nodeimage.Options{CreationDelay: o.NodeImageCreationDelay})
 	}},

@@ -20,14 +20,22 @@ import (
 const Name = "podunavailablebudget-controller"
 
 // hintIndex finds Pods by the budget that their annotation names, and grantIndex finds budgets by the Pods that they have
-// grants for. The values of both are "namespace/name".
+// grants for. The values of both are "namespace/name". unseenIndex finds Pods and ReplicaSets by the name of their controller, if
+// its kind is not cached: the controllers may not be allowed to read such an object, and then do not know its UID.
 const (
-	hintIndex  = "podBudget"
-	grantIndex = "budgetGrant"
+	hintIndex   = "podBudget"
+	grantIndex  = "budgetGrant"
+	unseenIndex = "unseenOwner"
 )
 
-// Reconciler counts budgets and labels namespaces. Its fields are set before the controller starts. pacer and departed have
-// locks of their own.
+// Options are the options of this controller.
+type Options struct {
+	// Namespace is the system namespace, which has the administrator's list of custom workloads.
+	Namespace string
+}
+
+// Reconciler counts budgets and labels namespaces. Its fields are set before the controller starts. pacer, departed and
+// unreadable have locks of their own.
 type Reconciler struct {
 	kube   kubernetes.Interface
 	kruise versioned.Interface
@@ -42,21 +50,23 @@ type Reconciler struct {
 	recorder  record.EventRecorder
 	pacer     *pacer
 	departed  *departed
+	// unreadable prevents that the same event is sent after each count.
+	unreadable *unreadable
 }
 
 // New returns the controller. It adds indexes to the informers, so it must be called before they start. It returns an error if
 // an informer rejects an index or a handler.
-func New(deps controller.Deps) (*reconcile.Controller, error) {
-	_, c := build(deps)
+func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
+	_, c := build(deps, options)
 	return c.Build()
 }
 
 // build makes the Reconciler, and adds its indexes and watches to the informers.
-func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavailableBudget]) {
+func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.PodUnavailableBudget]) {
 	core, budgets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets()
 	r := &Reconciler{
-		kube: deps.Kube, kruise: deps.Kruise, namespaces: core.Namespaces().Lister(), workloads: newWorkloads(deps),
-		clock: deps.Clock, recorder: deps.Recorder(Name), pacer: newPacer(pace), departed: newDeparted(),
+		kube: deps.Kube, kruise: deps.Kruise, namespaces: core.Namespaces().Lister(), workloads: newWorkloads(deps, options.Namespace),
+		clock: deps.Clock, recorder: deps.Recorder(Name), pacer: newPacer(pace), departed: newDeparted(), unreadable: newUnreadable(),
 	}
 	c := controller.For(deps, Name, budgets, r.Reconcile)
 	// The keys of namespaces have no name, so no budget is found for them either.
@@ -67,6 +77,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavai
 	c.Index(budgets, grantIndex, granted)
 	r.selected = c.PodsByLabels(core.Pods())
 	r.pods = c.Index(core.Pods(), hintIndex, podBudget)
+	c.Index(core.Pods(), unseenIndex, r.workloads.unseenOwner)
 	c.IndexByOwner(core.Pods())
 	c.Watch(budgets, itsNamespace)
 	// The filter drops updates: Pods move between budgets only when one of them is created or deleted.
@@ -78,6 +89,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PodUnavai
 		c.Watch(informer, r.governingWorkload, resized)
 		if through(kind) {
 			c.IndexByOwner(informer)
+			c.Index(informer, unseenIndex, r.workloads.unseenOwner)
 		}
 	}
 	return r, c

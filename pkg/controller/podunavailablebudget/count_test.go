@@ -11,12 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clienttesting "k8s.io/client-go/testing"
 
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
@@ -206,15 +208,123 @@ func TestPermanentErrorsAreReported(t *testing.T) {
 		assert.Contains(t, events, "Warning CalculateExpectedPodCountFailed")
 		assert.Contains(t, events, "correct spec.targetRef, or install the kind")
 	})
-	t.Run("a kind that we may not read", func(t *testing.T) {
+	t.Run("a kind whose server does not answer", func(t *testing.T) {
 		w := newWorld(t, newBudget(target("example.com/v1", "Game", "g")))
-		w.dynamic.PrependReactor("get", "games", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "games"}, "g", nil)
-		})
-		w.reconcile()
-		assert.Contains(t, strings.Join(w.Events(), "\n"), "rbac.kruise.io/aggregate-to-workloads")
-		assert.Equal(t, 15*time.Second, w.last.RequeueAfter)
+		w.refuse("", assert.AnError)
+		require.ErrorIs(t, w.reconcileBudget("b"), assert.AnError)
+		assert.Zero(t, w.budget("b").Status.ObservedGeneration)
 	})
+}
+
+// refuse makes reads of games fail: of the objects, or of a subresource.
+func (w *world) refuse(subresource string, err error) {
+	w.dynamic.PrependReactor("get", "games", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return action.GetSubresource() == subresource, nil, err
+	})
+}
+
+var forbidden = apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: "games"}, "g", nil)
+
+// Case podunavailablebudget 19b.
+// A workload that may not be read does not block the disruptions of all Pods in the scope of the budget.
+func TestUnreadableWorkloadCountsByItsPods(t *testing.T) {
+	game := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g", UID: "game", Controller: new(true)}
+	other := game
+	other.Name, other.UID = "other", "other"
+	job := owner("batch/v1", "Job", "j")
+	objects := append(append(newPods(4, "p", game), newPods(2, "o", other)...), newPods(3, "c", owner("apps.kruise.io/v1beta1", "CloneSet", "c"))...)
+	objects = append(append(objects, newPods(2, "j", job)...), newCloneSet(5))
+	// The workload owns Pods itself and through a ReplicaSet.
+	objects = append(append(objects, newPods(3, "r", owner("apps/v1", "ReplicaSet", "r"))...),
+		&appsv1.ReplicaSet{ObjectMeta: metaOf("ReplicaSet", "r", game), Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(3))}})
+	tests := map[string]struct {
+		unread string
+		budget *policyv1beta1.PodUnavailableBudget
+		want   counts
+	}{
+		"the object of a target": {"", newBudget(target("example.com/v1", "Game", "g")), counts{4 + 3, 4, 7, 3}},
+		"the scale of a target":  {"scale", newBudget(target("example.com/v1", "Game", "g")), counts{4 + 3, 4, 7, 3}},
+		"beside other workloads": {"", newBudget(selecting("app", "web")), counts{4 + 3 + 2 + 5 + 2, 11, 14, 3}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, test.budget)
+			for _, object := range objects {
+				w.Add(object.DeepCopyObject())
+			}
+			w.game(9, "set=other")
+			w.refuse(test.unread, forbidden)
+			w.Kube.PrependReactor("get", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "j", nil)
+			})
+			status := w.reconcile()
+			assert.Equal(t, test.want, countsOf(status))
+			assert.EqualValues(t, 1, status.ObservedGeneration, "admission refuses everything until then")
+			assert.Equal(t, 15*time.Second, w.last.RequeueAfter, "the permission may be granted")
+			assert.Equal(t, "b", w.pod("p-0").Annotations["kruise.io/related-pub"])
+		})
+	}
+}
+
+// Case podunavailablebudget 19b.
+func TestUnreadableWorkloadIsReportedWhenItBegins(t *testing.T) {
+	w := newWorld(t, append(newPods(4, "p", metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g", UID: "game", Controller: new(true)}),
+		newBudget(selecting("app", "web")))...)
+	w.game(9, "set=other")
+	readable := w.dynamic.ReactionChain
+	w.refuse("scale", forbidden)
+	w.reconcile()
+	const event = `Warning WorkloadNotReadable The controllers may not read Game.example.com or its scale, so only its existing Pods are counted, ` +
+		`and not its replicas; grant the verb get on games.example.com and games.example.com/scale by a ClusterRole with the label ` +
+		`rbac.kruise.io/aggregate-to-workloads: "true"`
+	assert.Equal(t, []string{event}, w.Events())
+	w.remove("p-0")
+	w.reconcile()
+	assert.Empty(t, w.Events(), "once is enough")
+
+	refusing := w.dynamic.ReactionChain
+	w.dynamic.ReactionChain = readable
+	assert.Equal(t, counts{9, 6, 3, 0}, countsOf(w.reconcile()), "the permission was granted")
+	w.dynamic.ReactionChain = refusing
+	w.reconcile()
+	assert.Equal(t, []string{event}, w.Events(), "it was revoked")
+}
+
+// Case podunavailablebudget 19a.
+// The administrator's list for PersistentPodStates says where kinds without a scale have their number.
+func TestListedKindWithoutScaleCountsBySpecReplicas(t *testing.T) {
+	const list = `{"workloads":[{"Group":"example.com","Version":"v9","Kind":"Game"}]}`
+	game := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g", UID: "game", Controller: new(true)}
+	tests := map[string]struct {
+		list  string
+		scale error
+		want  counts
+	}{
+		"listed":                         {list, notFound, counts{9, 6, 4, 0}},
+		"listed, its scale is forbidden": {list, forbidden, counts{9, 6, 4, 0}},
+		"listed, it has a scale":         {list, nil, counts{5, 3, 4, 1}},
+		"another kind":                   {`{"workloads":[{"group":"example.com","kind":"Match"}]}`, notFound, counts{4, 2, 4, 2}},
+		"a list that is not JSON":        {"{", notFound, counts{4, 2, 4, 2}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, append(newPods(4, "p", game), newBudget(target("example.com/v1", "Game", "g")))...)
+			w.Add(&corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Namespace: controllertest.SystemNamespace, Name: pub.ConfigurationName},
+				Data:       map[string]string{pub.PersistentPodStateWorkloadsKey: test.list},
+			})
+			w.game(5, "set=other")
+			require.NoError(t, w.dynamic.Tracker().Update(games, &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "example.com/v1", "kind": "Game", "metadata": map[string]any{"name": "g", "namespace": "ns", "uid": "game"},
+				"spec": map[string]any{"replicas": int64(9)},
+			}}, "ns"))
+			if test.scale != nil {
+				w.refuse("scale", test.scale)
+			}
+			assert.Equal(t, test.want, countsOf(w.reconcile()))
+			assert.Empty(t, w.Events())
+		})
+	}
 }
 
 // Case podunavailablebudget 23.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/controller"
@@ -24,6 +25,15 @@ type observation struct {
 	// unseen is true if changes of the replicas cause no event, because the kind is not watched. They are then read again after
 	// unseenPeriod.
 	unseen bool
+	// unreadable has the kind of each resource that the controllers may not read.
+	unreadable map[schema.GroupResource]string
+}
+
+// uses records how a workload was found.
+func (o *observation) uses(workload disruption.Workload, found *size) {
+	if found != nil && !found.unreadable.Empty() {
+		o.unreadable[found.unreadable] = workload.GroupKind.String()
+	}
 }
 
 // observe reads the caches. The budget must have been read before: otherwise a grant that was recorded and ended in between
@@ -31,9 +41,10 @@ type observation struct {
 func (r *Reconciler) observe(
 	ctx context.Context, budget *v1beta1.PodUnavailableBudget, server *disruption.Server,
 ) (*observation, error) {
-	seen := &observation{Observation: disruption.Observation{
-		Now: r.clock.Now(), Cached: r.cachedPod(budget.Namespace), Server: server,
-	}}
+	seen := &observation{
+		Observation: disruption.Observation{Now: r.clock.Now(), Cached: r.cachedPod(budget.Namespace), Server: server},
+		unreadable:  map[schema.GroupResource]string{},
+	}
 	var err error
 	if budget.Spec.TargetRef == nil {
 		err = r.observeSelected(ctx, budget, seen)
@@ -53,7 +64,8 @@ func (r *Reconciler) observeTarget(ctx context.Context, budget *v1beta1.PodUnava
 	if err != nil || found == nil {
 		return err
 	}
-	pods, err := r.podsOf(budget.Namespace, target.GroupKind, found)
+	seen.uses(target, found)
+	pods, err := r.podsOf(budget.Namespace, target, found)
 	if err != nil {
 		return err
 	}
@@ -68,8 +80,11 @@ func (r *Reconciler) observeTarget(ctx context.Context, budget *v1beta1.PodUnava
 // podsOf returns the Pods that a workload owns. If it owns none, podsOf returns the Pods that its scale subresource selects: a
 // custom kind can manage its Pods through other objects. An invalid selector of the scale subresource is an error that the user
 // sees as an event.
-func (r *Reconciler) podsOf(namespace string, kind schema.GroupKind, found *size) ([]*corev1.Pod, error) {
-	pods, err := r.ownedPods(kind, found.uid)
+func (r *Reconciler) podsOf(namespace string, workload disruption.Workload, found *size) ([]*corev1.Pod, error) {
+	if !found.unreadable.Empty() {
+		return r.namingPods(namespace, workload)
+	}
+	pods, err := r.ownedPods(workload.GroupKind, found.uid)
 	if err != nil || len(pods) > 0 || found.selector == "" {
 		return pods, err
 	}
@@ -80,8 +95,44 @@ func (r *Reconciler) podsOf(namespace string, kind schema.GroupKind, found *size
 	return r.selected(namespace, selectorindex.Parse(parsed))
 }
 
-// ownedPods returns the Pods of a workload. For a Deployment, these are the Pods of all its ReplicaSets. Those of a ReplicaSet
-// that is being deleted do not count: the garbage collector will delete them.
+// namingPods returns the Pods that name a workload of an uncached kind as their controller, and those of ReplicaSets that do.
+func (r *Reconciler) namingPods(namespace string, workload disruption.Workload) ([]*corev1.Pod, error) {
+	pods, err := naming[*corev1.Pod](r.pods, namespace, workload)
+	if err != nil {
+		return nil, err
+	}
+	for kind, indexer := range r.workloads.cached {
+		if !through(kind) {
+			continue
+		}
+		sets, err := naming[metav1.Object](indexer, namespace, workload)
+		if err != nil {
+			return nil, err
+		}
+		below, err := r.podsOfSets(sets)
+		if err != nil {
+			return nil, err
+		}
+		pods = append(pods, below...)
+	}
+	return pods, nil
+}
+
+// naming returns the objects of a cache that name a workload of an uncached kind as their controller.
+func naming[T any](indexer cache.Indexer, namespace string, workload disruption.Workload) (objects []T, err error) {
+	items, err := indexer.ByIndex(unseenIndex, unseenKey(namespace, workload))
+	if err != nil {
+		return nil, fmt.Errorf("list by the name of the controller: %w", err)
+	}
+	for _, item := range items {
+		if object, ok := item.(T); ok {
+			objects = append(objects, object)
+		}
+	}
+	return objects, nil
+}
+
+// ownedPods returns the Pods of a workload. For a Deployment, these are the Pods of all its ReplicaSets.
 func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.Pod, error) {
 	known := kinds.Of(kind)
 	// The Pods of most kinds, also of custom ones, name the workload as their controller.
@@ -92,7 +143,12 @@ func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.
 	if err != nil {
 		return nil, err
 	}
-	var all []*corev1.Pod
+	return r.podsOfSets(sets)
+}
+
+// podsOfSets returns the Pods of ReplicaSets. Those of a ReplicaSet that is being deleted do not count: the garbage collector will
+// delete them.
+func (r *Reconciler) podsOfSets(sets []metav1.Object) (all []*corev1.Pod, err error) {
 	for _, set := range sets {
 		if set.GetDeletionTimestamp() != nil {
 			continue
@@ -130,6 +186,7 @@ func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUna
 			return err
 		}
 		seen.unseen = seen.unseen || r.workloads.cached[workload.GroupKind] == nil
+		seen.uses(workload, found)
 		switch {
 		// The Pods of a deleted workload are no longer wanted.
 		case found == nil:

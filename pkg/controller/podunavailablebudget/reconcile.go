@@ -28,6 +28,7 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 		return reconcile.Result{}, r.labelNamespace(ctx, key.Namespace)
 	}
 	r.pacer.forget(key)
+	r.unreadable.forget(key)
 	return reconcile.Result{}, r.annotate(ctx, key, nil)
 }
 
@@ -82,6 +83,7 @@ func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBu
 	if changed {
 		r.tell(ctx, stored, seen, count)
 	}
+	r.tellUnreadable(stored, seen.unreadable)
 	return seen, count.Recheck, nil
 }
 
@@ -100,14 +102,11 @@ func (r *Reconciler) tell(ctx context.Context, budget *v1beta1.PodUnavailableBud
 }
 
 // notCounted reports why a budget cannot be counted. The last count stays, so admission continues with it. A failure that needs
-// a user's action is retried every unseenPeriod: the missing kind may be installed, or the missing permission granted. Failures
-// that pass by themselves are retried soon, without an event.
+// a user's action is retried every unseenPeriod: the missing kind may be installed. Failures that pass by themselves are retried
+// soon, without an event.
 func (r *Reconciler) notCounted(budget *v1beta1.PodUnavailableBudget, err error) (reconcile.Result, error) {
 	var remedy string
 	switch {
-	case apierrors.IsForbidden(err):
-		remedy = "; let the controller read the kind and its scale subresource, by a ClusterRole with the label " +
-			"rbac.kruise.io/aggregate-to-workloads: \"true\""
 	case meta.IsNoMatchError(err):
 		remedy = "; correct spec.targetRef, or install the kind"
 	case apierrors.IsConflict(err), apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err), errors.Is(err, context.Canceled):

@@ -6,20 +6,29 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/disruption"
 	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workload/spread"
+	"kruise.io/kruise/pkg/workloadclient"
 )
 
 // ask reads a workload of an uncached kind from the API server. A kind of the table that is not watched, for example a Job, is
-// read with its typed client. All other kinds are read by their scale subresource. The error says whether the kind or the
-// permission is missing.
+// read with its typed client. All other kinds are read by their scale subresource. A workload that the controllers may not read is
+// no error, because it would block every disruption in the scope of the budget: every existing Pod then counts as wanted.
 func (w *workloads) ask(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
-	if kind := kinds.Of(workload.GroupKind); kind == nil || !kind.HasPods() {
+	kind := kinds.Of(workload.GroupKind)
+	if kind == nil || !kind.HasPods() {
 		return w.askForScale(ctx, namespace, version, workload)
 	}
 	object, err := w.clients.Get(ctx, workload.GroupKind, namespace, workload.Name)
+	if apierrors.IsForbidden(err) {
+		return &size{uncounted: true, unreadable: kind.Resource.GroupResource()}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +44,9 @@ func sizeOf(object metav1.Object, replicas *int32) *size {
 	return &size{uid: object.GetUID(), replicas: ptr.Deref(replicas, 0), uncounted: replicas == nil}
 }
 
-// askForScale reads the scale subresource of a workload of any kind. If it does not exist, every existing Pod counts as wanted.
-// version is from the reference of the user or of a Pod; if it is empty, the mapper takes the preferred one.
+// askForScale reads the scale subresource of a workload of any kind. If it does not exist or may not be read, the number is that of
+// a kind that the administrator lists, else every existing Pod counts as wanted. version is from the reference of the user or of a
+// Pod; if it is empty, the mapper takes the preferred one.
 func (w *workloads) askForScale(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
 	mapping, err := w.mapper.RESTMapping(workload.GroupKind, version)
 	if err != nil {
@@ -45,20 +55,25 @@ func (w *workloads) askForScale(ctx context.Context, namespace, version string, 
 	client := w.dynamic.Resource(mapping.Resource).Namespace(namespace)
 	// The object itself tells whether it is being deleted, and its UID finds the Pods that it owns.
 	object, err := client.Get(ctx, workload.Name, metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		return &size{uncounted: true, unreadable: mapping.Resource.GroupResource()}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	found := sizeOf(object, new(int32(0)))
+	found := sizeOf(object, nil)
 	if found == nil {
 		return nil, nil
 	}
 	scale, err := client.Get(ctx, workload.Name, metav1.GetOptions{}, "scale")
-	// The object exists, but its kind has no scale subresource.
-	if apierrors.IsNotFound(err) {
-		found.uncounted = true
-		return found, nil
-	}
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		// The object exists, but its kind has no scale subresource.
+		return found, w.countListed(ctx, workload.GroupKind, object, found)
+	case apierrors.IsForbidden(err):
+		found.unreadable = mapping.Resource.GroupResource()
+		return found, w.countListed(ctx, workload.GroupKind, object, found)
+	case err != nil:
 		return nil, err
 	}
 	// A scale without the field has zero replicas.
@@ -66,7 +81,29 @@ func (w *workloads) askForScale(ctx context.Context, namespace, version string, 
 	if err != nil {
 		return nil, err
 	}
-	found.replicas = int32(replicas)
+	found.replicas, found.uncounted = int32(replicas), false
 	found.selector, _, err = unstructured.NestedString(scale.Object, "status", "selector")
 	return found, err
+}
+
+// countListed counts a workload without a readable scale by its field spec.replicas, if the administrator lists its kind for
+// PersistentPodStates. A list that cannot be parsed lists nothing: it must not block disruptions.
+func (w *workloads) countListed(ctx context.Context, kind schema.GroupKind, object *unstructured.Unstructured, found *size) error {
+	list, err := workloadclient.AllowedKinds(ctx, w.clients.Kube, w.namespace, pub.PersistentPodStateWorkloadsKey)
+	if err != nil {
+		return err
+	}
+	entry, err := spread.CustomIn(list, kind)
+	if err != nil {
+		klog.FromContext(ctx).Info("The list of kinds is ignored: correct it", "configMap", klog.KRef(w.namespace, pub.ConfigurationName),
+			"key", pub.PersistentPodStateWorkloadsKey, "reason", err.Error())
+		return nil
+	}
+	if entry == nil {
+		return nil
+	}
+	if replicas, has, err := unstructured.NestedInt64(object.Object, "spec", "replicas"); has && err == nil {
+		found.replicas, found.uncounted, found.unreadable = int32(replicas), false, schema.GroupResource{}
+	}
+	return nil
 }

@@ -71,7 +71,7 @@ func TestChangesThatCauseARecount(t *testing.T) {
 func TestNew(t *testing.T) {
 	w := newWorld(t)
 	fresh := newFresh(t)
-	c, err := New(fresh)
+	c, err := New(fresh, Options{})
 	require.NoError(t, err)
 	assert.Equal(t, Name, c.Name())
 	assert.NotNil(t, w.r)

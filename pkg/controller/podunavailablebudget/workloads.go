@@ -3,6 +3,7 @@ package podunavailablebudget
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,13 +30,16 @@ type workloads struct {
 	clients workloadclient.Clients
 	dynamic dynamic.Interface
 	mapper  meta.RESTMapper
+	// namespace is the system namespace, which has the administrator's list of kinds.
+	namespace string
 }
 
 // newWorkloads asks for the informers of all kinds with Pods, so the controller waits for their caches.
-func newWorkloads(deps controller.Deps) *workloads {
+func newWorkloads(deps controller.Deps, namespace string) *workloads {
 	w := &workloads{
 		informers: controller.Workloads(deps, (*kinds.Kind).HasPods), cached: map[schema.GroupKind]cache.Indexer{},
 		clients: workloadclient.Clients{Kube: deps.Kube, Kruise: deps.Kruise}, dynamic: deps.Dynamic, mapper: deps.Mapper,
+		namespace: namespace,
 	}
 	// The informers belong to the program, so their caches are shared with other controllers.
 	for kind, informer := range w.informers {
@@ -106,6 +110,24 @@ func (w *workloads) lookUp(kind schema.GroupKind, namespace, name string) metav1
 	return object
 }
 
+// unseenOwner is the index function of unseenIndex.
+func (w *workloads) unseenOwner(obj any) ([]string, error) {
+	object, ok := obj.(metav1.Object)
+	if !ok {
+		return nil, nil
+	}
+	workload, ref := disruption.ControllerOf(object)
+	if _, cached := w.cached[workload.GroupKind]; ref == nil || cached {
+		return nil, nil
+	}
+	return []string{unseenKey(object.GetNamespace(), workload)}, nil
+}
+
+// unseenKey returns the value of a workload in unseenIndex.
+func unseenKey(namespace string, workload disruption.Workload) string {
+	return strings.Join([]string{namespace, workload.Group, workload.Kind, workload.Name}, "/")
+}
+
 // size is what a budget counts from, for one workload.
 type size struct {
 	// uid finds the Pods that the workload owns. replicas is the number that it wants.
@@ -115,6 +137,9 @@ type size struct {
 	uncounted bool
 	// selector selects the Pods of a workload that does not own them.
 	selector string
+	// unreadable is the resource of the workload if the controllers may not read it or its scale, else it is empty. The Pods are then
+	// those that name the workload, because its UID or its selector is not known.
+	unreadable schema.GroupResource
 }
 
 // find returns the size of a workload, or nil if the workload is deleted or being deleted. Kinds in the cache cost no request.

@@ -44,14 +44,14 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	mapper.AddSpecific(games.GroupVersion().WithKind("Game"), games, games.GroupVersion().WithResource("game"), meta.RESTScopeNamespace)
 	w.Deps.Dynamic, w.Deps.Mapper = w.dynamic, mapper
 	w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}})
-	r, skeleton := build(w.Deps)
+	r, skeleton := build(w.Deps, Options{Namespace: controllertest.SystemNamespace})
 	w.Control(skeleton)
 	w.r = r
 	w.r.pacer = newPacer(0)
 	return w
 }
 
-// game adds an object of a kind without Go types, and its scale.
+// game adds an object of a kind without Go types, and its scale. Without a selector it has no scale.
 func (w *world) game(replicas int64, selector string) {
 	w.t.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{

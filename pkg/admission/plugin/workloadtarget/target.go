@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workloadclient"
 )
 
 // holder is a kind whose objects each target one workload.
@@ -109,7 +109,7 @@ func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.Grou
 	if slices.Contains(holder.workloads, kind) {
 		return nil, nil
 	}
-	text, err := p.allowedText(ctx, holder.allowed)
+	text, err := workloadclient.AllowedKinds(ctx, p.Host, p.Namespace, holder.allowed)
 	if err != nil {
 		return nil, err
 	}
@@ -138,17 +138,4 @@ func (p *Plugin) checkKind(ctx context.Context, holder *holder, kind schema.Grou
 	return field.Invalid(path, kind.String(), fmt.Sprintf(
 		"TargetReference's GroupKind is not permitted: must be one of %s; an administrator can allow more kinds (%s)",
 		strings.Join(supported, ", "), place)), nil
-}
-
-// allowedText returns the administrator's list, or an empty string if it does not exist. It reads live, because a
-// change of the list applies at once.
-func (p *Plugin) allowedText(ctx context.Context, key string) (string, error) {
-	config, err := p.Host.CoreV1().ConfigMaps(p.Namespace).Get(ctx, pub.ConfigurationName, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return "", nil
-	case err != nil:
-		return "", fmt.Errorf("get ConfigMap %s: %w", pub.ConfigurationName, err)
-	}
-	return config.Data[key], nil
 }
