@@ -11,10 +11,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 )
+
+// defaultTimeout is the timeout in seconds that the API sets.
+const defaultTimeout int32 = 600
 
 // templateHash returns the hash of where and how images are pulled. The images themselves are not part of it. Adding an image
 // therefore leaves the other children as they are, and another setting replaces all of them.
@@ -73,6 +77,7 @@ func planFor(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, h
 func child(list *v1beta1.ImageListPullJob, image, hash string) *v1beta1.ImagePullJob {
 	template := list.Spec.ImagePullJobTemplate.DeepCopy()
 	template.CompletionPolicy.TTLSecondsAfterFinished = nil
+	limitTimeout(template)
 	return &v1beta1.ImagePullJob{
 		ObjectMeta: metav1.ObjectMeta{
 			GenerateName: list.Name + "-", Namespace: list.Namespace,
@@ -81,6 +86,20 @@ func child(list *v1beta1.ImageListPullJob, image, hash string) *v1beta1.ImagePul
 		},
 		Spec: v1beta1.ImagePullJobSpec{Image: image, ImagePullJobTemplate: *template},
 	}
+}
+
+// limitTimeout lowers the timeout of one attempt to the deadline. The API refuses an ImagePullJob with a longer timeout, but accepts
+// such a list job. A timeout that is not set is longer than a short deadline by default.
+func limitTimeout(template *v1beta1.ImagePullJobTemplate) {
+	deadline := template.CompletionPolicy.ActiveDeadlineSeconds
+	if deadline == nil {
+		return
+	}
+	if template.PullPolicy == nil {
+		template.PullPolicy = &v1beta1.PullPolicy{}
+	}
+	timeout := ptr.Deref(template.PullPolicy.TimeoutSeconds, defaultTimeout)
+	template.PullPolicy.TimeoutSeconds = new(int32(min(int64(timeout), *deadline)))
 }
 
 // status returns the list job's status from the children that it keeps. A child without a start time is not counted, because its

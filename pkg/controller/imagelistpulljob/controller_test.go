@@ -133,6 +133,37 @@ func TestOneJobForEachImage(t *testing.T) {
 	assert.Empty(t, w.settle())
 }
 
+// Case image-predownload 41a.
+// The API refuses an ImagePullJob whose timeout is longer than its deadline.
+func TestTimeoutOfAJobIsAtMostTheDeadline(t *testing.T) {
+	tests := map[string]struct {
+		policy   *v1beta1.PullPolicy
+		deadline *int64
+		want     *v1beta1.PullPolicy
+	}{
+		"longer":         {&v1beta1.PullPolicy{TimeoutSeconds: new(int32(600)), BackoffLimit: new(int32(1))}, new(int64(60)), &v1beta1.PullPolicy{TimeoutSeconds: new(int32(60)), BackoffLimit: new(int32(1))}},
+		"not set":        {nil, new(int64(60)), &v1beta1.PullPolicy{TimeoutSeconds: new(int32(60))}},
+		"shorter":        {&v1beta1.PullPolicy{TimeoutSeconds: new(int32(30))}, new(int64(60)), &v1beta1.PullPolicy{TimeoutSeconds: new(int32(30))}},
+		"a far deadline": {nil, new(int64(1 << 40)), &v1beta1.PullPolicy{TimeoutSeconds: new(int32(600))}},
+		"no deadline":    {&v1beta1.PullPolicy{TimeoutSeconds: new(int32(900))}, nil, &v1beta1.PullPolicy{TimeoutSeconds: new(int32(900))}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(list *v1beta1.ImageListPullJob) {
+				list.Spec.PullPolicy, list.Spec.CompletionPolicy.ActiveDeadlineSeconds = test.policy, test.deadline
+			})
+			w.settle()
+			assert.Len(t, w.children(), 3)
+			for _, child := range w.children() {
+				assert.Equal(t, test.want, child.Spec.PullPolicy)
+				assert.Equal(t, test.deadline, child.Spec.CompletionPolicy.ActiveDeadlineSeconds)
+			}
+			assert.Equal(t, test.policy, w.list().Spec.PullPolicy)
+			assert.Empty(t, w.settle())
+		})
+	}
+}
+
 func writesTo(writes []string, resource string) []string {
 	return slices.DeleteFunc(writes, func(text string) bool {
 		var verb, written string

@@ -202,7 +202,7 @@ func TestImagePullJobKeepsItsSecrets(t *testing.T) {
 	rulestest.Errors(t, nil, validation.ValidateImagePullJobUpdate(other, old))
 }
 
-// Case image-predownload 42.
+// Cases image-predownload 41a, 42.
 func TestImageListPullJob(t *testing.T) {
 	many := func(n int) []string {
 		var images []string
