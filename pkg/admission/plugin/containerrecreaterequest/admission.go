@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -133,10 +132,7 @@ func update(attributes admission.Attributes, request, old *apps.ContainerRecreat
 	return nil
 }
 
-// refusal returns an error with all problems. It has the form of a 422 error, with one cause for each problem, but
-// code 400, see the package comment.
+// refusal returns a 422 error with one cause for each problem, as validation does.
 func refusal(request *apps.ContainerRecreateRequest, errs field.ErrorList) error {
-	refused := apierrors.NewInvalid(apps.Kind("ContainerRecreateRequest"), request.Name, errs)
-	refused.ErrStatus.Code, refused.ErrStatus.Reason = http.StatusBadRequest, metav1.StatusReasonBadRequest
-	return refused
+	return apierrors.NewInvalid(apps.Kind("ContainerRecreateRequest"), request.Name, errs)
 }

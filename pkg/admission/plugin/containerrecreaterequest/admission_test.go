@@ -259,7 +259,11 @@ func TestCreateRefuses(t *testing.T) {
 			err := newPlugin(t, false, objects...).Admit(t.Context(), attributes("v1beta1", test.sent, nil, ""), nil)
 			var status apierrors.APIStatus
 			require.ErrorAs(t, err, &status)
-			assert.EqualValues(t, http.StatusBadRequest, status.Status().Code)
+			assert.EqualValues(t, http.StatusUnprocessableEntity, status.Status().Code)
+			assert.True(t, apierrors.IsInvalid(err))
+			for _, cause := range status.Status().Details.Causes {
+				assert.Regexp(t, `^spec\.`, cause.Field)
+			}
 			assert.Len(t, status.Status().Details.Causes, len(test.want))
 			for _, want := range test.want {
 				assert.ErrorContains(t, err, want)
