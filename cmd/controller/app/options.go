@@ -3,11 +3,13 @@ package app
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/component-base/featuregate"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
@@ -60,6 +62,13 @@ type Options struct {
 	ignored []string
 }
 
+// leases is the kind of the lock of the leader election.
+const leases = resourcelock.LeasesResourceLock
+
+// leaseLocks are the accepted values of the flag for the lock. The others of existing manifests have a Lease and an object of an
+// older kind. The Lease alone excludes a replica that holds both.
+var leaseLocks = []string{leases, "configmapsleases", "endpointsleases"}
+
 // Election holds the flags of the leader election.
 type Election struct {
 	Enabled                                   bool
@@ -81,7 +90,7 @@ func NewOptions(getenv func(string) string) (*Options, error) {
 	return &Options{
 		QPS: 30, Burst: 50, MetricsAddr: ":8080", HealthAddr: ":8000", EnablePprof: true, PprofAddr: "localhost:8090",
 		Election: Election{
-			Enabled: true, Namespace: namespace, ID: "kruise-manager", ResourceLock: "leases",
+			Enabled: true, Namespace: namespace, ID: "kruise-manager", ResourceLock: leases,
 			LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 		},
 		BaseDelay: 5 * time.Millisecond, MaxDelay: 1000 * time.Second, QueueQPS: 10, BucketSize: 100,
@@ -166,8 +175,8 @@ const unlimited = -1
 
 // Validate returns an error if a value cannot work. It returns the first one.
 func (o *Options) Validate() error {
-	if o.Election.ResourceLock != "leases" {
-		return fmt.Errorf("--leader-election-resource-lock: %q is not supported: set it to \"leases\"", o.Election.ResourceLock)
+	if !slices.Contains(leaseLocks, o.Election.ResourceLock) {
+		return fmt.Errorf("--leader-election-resource-lock: %q is not supported: set it to %q", o.Election.ResourceLock, leases)
 	}
 	if _, err := o.resync(); err != nil {
 		return err

@@ -78,7 +78,7 @@ func TestEveryFlagOfExistingManifestsIsAccepted(t *testing.T) {
 func TestRefused(t *testing.T) {
 	tests := map[string]struct{ arg, message string }{
 		"unknown flag":      {"--nosuch", "unknown flag: --nosuch"},
-		"an old lock":       {"--leader-election-resource-lock=configmapsleases", `"configmapsleases" is not supported: set it to "leases"`},
+		"an old lock":       {"--leader-election-resource-lock=configmaps", `"configmaps" is not supported: set it to "leases"`},
 		"is not a duration": {"--sync-period=10", `--sync-period: "10" is not a duration`},
 		"no workers":        {"--cloneset-workers=0", "--cloneset-workers: 0 is too few"},
 		"a negative rate":   {"--rest-config-qps=-2", "or --rest-config-qps to -1 for no limit"},
@@ -200,14 +200,29 @@ func TestRateLimitsOfClients(t *testing.T) {
 }
 
 func TestOneWarningNamesIgnoredFlags(t *testing.T) {
-	o, err := parse(t, nil, "--allow-privileged", "--ws-enabled-versioned-status=job", "--feature-gates=PodWebhook=false,StatefulSetStartOrdinal=true")
-	require.NoError(t, err)
-	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
-	require.NoError(t, o.warn(logger))
-	log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+	log := warnings(t, nil, "--allow-privileged", "--ws-enabled-versioned-status=job",
+		"--feature-gates=PodWebhook=false,StatefulSetStartOrdinal=true")
 	assert.Equal(t, 1, strings.Count(log, `flags=["--allow-privileged","--ws-enabled-versioned-status"]`), log)
 	assert.Contains(t, log, `gate="WorkloadSpread" value=false by="PodWebhook" byValue=false`)
 	assert.Contains(t, log, `gates=["StatefulSetStartOrdinal"]`)
+}
+
+// warnings parses flags, and returns what the program logs about them.
+func warnings(t *testing.T, env map[string]string, args ...string) string {
+	t.Helper()
+	o, err := parse(t, env, args...)
+	require.NoError(t, err)
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	require.NoError(t, o.warn(logger))
+	return logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+}
+
+// Case configuration 1.
+func TestLocksWithALeaseAreAccepted(t *testing.T) {
+	for lock, warned := range map[string]bool{"leases": false, "configmapsleases": true, "endpointsleases": true} {
+		log := warnings(t, nil, "--leader-election-resource-lock="+lock)
+		assert.Equal(t, warned, strings.Contains(log, `set --leader-election-resource-lock to leases value="`+lock+`"`), log)
+	}
 }
 
 func TestCommandNeedsNoArguments(t *testing.T) {
