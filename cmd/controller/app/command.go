@@ -71,6 +71,10 @@ func (o *Options) warn(logger klog.Logger) error {
 	if len(o.ignored) > 0 {
 		logger.Info("Warning: flags are accepted for compatibility and have no effect", "flags", o.ignored)
 	}
+	if len(o.ignoredEnv) > 0 {
+		logger.Info("Warning: environment variables have no effect, because kruise-apiserver serves the webhooks and renews its certificates "+
+			"when a third of their lifetime is left", "variables", o.ignoredEnv)
+	}
 	if o.Election.ResourceLock != leases {
 		logger.Info("Warning: the lock of the leader election is a Lease: set --leader-election-resource-lock to leases",
 			"value", o.Election.ResourceLock)

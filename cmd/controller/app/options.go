@@ -58,8 +58,8 @@ type Options struct {
 
 	// sidecars are the metrics of SidecarSets. They are nil until they are registered.
 	sidecars *sidecarset.Metrics
-	// ignored lists the given flags that have no effect.
-	ignored []string
+	// ignored lists the given flags that have no effect, and ignoredEnv the variables of the environment.
+	ignored, ignoredEnv []string
 }
 
 // leases is the kind of the lock of the leader election.
@@ -99,7 +99,8 @@ func NewOptions(getenv func(string) string) (*Options, error) {
 		SystemNamespace:        namespace,
 		PullSecretsNamespace:   cmp.Or(getenv(pub.DaemonConfigNamespaceEnv), pub.DaemonConfigNamespace),
 		NodeImageCreationDelay: 30 * time.Second, NodeImageTagTTLSeconds: 300,
-		Workers: map[string]*int{}, Kinds: listed(legacyKinds), Features: gate, Logging: logsapi.NewLoggingConfiguration(),
+		ignoredEnv: givenEnv(getenv),
+		Workers:    map[string]*int{}, Kinds: listed(legacyKinds), Features: gate, Logging: logsapi.NewLoggingConfiguration(),
 	}, nil
 }
 

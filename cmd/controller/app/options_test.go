@@ -225,6 +225,13 @@ func TestLocksWithALeaseAreAccepted(t *testing.T) {
 	}
 }
 
+// Case configuration 11a.
+func TestOneWarningNamesIgnoredVariables(t *testing.T) {
+	log := warnings(t, map[string]string{"CERTS_RENEW_BEFORE": "30d", "WEBHOOK_PORT": "9876", "POD_NAMESPACE": "ns"})
+	assert.Equal(t, 1, strings.Count(log, `variables=["WEBHOOK_PORT","CERTS_RENEW_BEFORE"]`), log)
+	assert.NotContains(t, warnings(t, nil), "variables")
+}
+
 func TestCommandNeedsNoArguments(t *testing.T) {
 	command := NewCommand(func(string) string { return "" })
 	assert.Error(t, cobra.NoArgs(command, []string{"x"}))
