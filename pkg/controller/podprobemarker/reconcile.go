@@ -91,9 +91,14 @@ func (r *Reconciler) compare(ctx context.Context, marker *v1alpha1.PodProbeMarke
 		if err != nil {
 			continue // The cache has no other error than NotFound.
 		}
+		virtual := podprobe.Virtual(node)
+		// The provider does not know a PodProbeMarker that is newer than the Pod.
+		if virtual && r.serverless && !podprobe.Concerns(marker, pod) {
+			continue
+		}
 		matched++
 		switch {
-		case !podprobe.Virtual(node):
+		case !virtual:
 			pending = pending || !r.shows(marker, pod)
 		case r.serverless:
 			errs = append(errs, r.mark(ctx, marker.UID, pod, []*v1alpha1.PodProbeMarker{marker}))

@@ -221,6 +221,33 @@ func TestPodsOnVirtualNodesAreMarkedByTheirConditions(t *testing.T) {
 	assert.EqualValues(t, 1, w.marker().Status.ObservedGeneration)
 }
 
+// Case podprobemarker 26a.
+// The provider does not run the probes of a PodProbeMarker that is newer than the Pod, so a condition of that type is not its result.
+func TestLaterPodProbeMarkerDoesNotMarkPodsOnVirtualNodes(t *testing.T) {
+	tests := map[string]struct {
+		gates, node, list string
+		matched           int64
+		marked            bool
+	}{
+		"created with others":      {"EnablePodProbeMarkerOnServerless=true", "virtual-kubelet", "a,b", 0, false},
+		"created with it too":      {"EnablePodProbeMarkerOnServerless=true", "virtual-kubelet", "a,m", 1, true},
+		"a node with an agent":     {"EnablePodProbeMarkerOnServerless=true", "", "a,b", 1, false},
+		"the provider has no gate": {"", "virtual-kubelet", "a,b", 1, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web", "n1", func(p *corev1.Pod) {
+				p.Annotations = map[string]string{"kruise.io/podprobemarker-list": tc.list}
+				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "c", Status: corev1.ConditionTrue})
+			})
+			w := newWorld(t, tc.gates, newMarker(), node("n1", tc.node), pod)
+			w.settle()
+			assert.Equal(t, tc.matched, w.marker().Status.MatchedPods)
+			assert.Equal(t, tc.marked, w.Pods()[0].Labels["p"] == "1")
+		})
+	}
+}
+
 func TestOnlyConcernedChangesCauseAPass(t *testing.T) {
 	w := newWorld(t, "", newMarker(), node("n1", ""))
 	w.Observe()

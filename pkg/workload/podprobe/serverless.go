@@ -70,6 +70,13 @@ func Named(pod *corev1.Pod) ([]string, bool) {
 	return strings.Split(list, ","), true
 }
 
+// Concerns reports whether the probes of a PodProbeMarker, which selects the Pod, run on a virtual node. The provider only knows
+// the probes that the Pod was created with. A Pod that does not say with which ones counts as created with all.
+func Concerns(marker *v1alpha1.PodProbeMarker, pod *corev1.Pod) bool {
+	names, named := Named(pod)
+	return !named || slices.Contains(names, marker.Name)
+}
+
 // MarksOfConditions returns how the conditions that a provider wrote change the metadata of a Pod: the marks of the result that
 // a condition shows are set. Those of the other result stay. It changes no conditions, and returns an empty change if nothing
 // differs.
