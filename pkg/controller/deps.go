@@ -13,6 +13,7 @@ import (
 	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/controller/rolloutprogress"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/protectionlog"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/refusals"
 )
@@ -43,6 +44,8 @@ type Deps struct {
 	Consistency *consistency.Metrics
 	// BudgetRefusals counts updates that a PodUnavailableBudget did not allow. It may be nil.
 	BudgetRefusals *refusals.Counter
+	// ProtectionLog is the log of these refusals. It may be nil.
+	ProtectionLog *protectionlog.Log
 	// AgentMetrics count the node agents. They may be nil.
 	AgentMetrics *AgentMetrics
 	// Rollouts shows how far rollouts are. It may be nil.

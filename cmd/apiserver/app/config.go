@@ -21,13 +21,13 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/admission/initializer"
-	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/admission/review"
 	"kruise.io/kruise/pkg/apiserver"
 	"kruise.io/kruise/pkg/apiserver/authorization"
 	"kruise.io/kruise/pkg/apiserver/clientca"
 	"kruise.io/kruise/pkg/apiserver/gated"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/protectionlog"
 	appsregistry "kruise.io/kruise/pkg/registry/apps"
 )
 

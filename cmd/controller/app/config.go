@@ -23,6 +23,7 @@ import (
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
+	"kruise.io/kruise/pkg/protectionlog"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/serverclock"
 )
@@ -153,6 +154,7 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface, clock *
 		},
 		Features: o.Features, Clock: clock, ExpectationTimeout: o.ExpectationTimeout,
 		Consistency: m.consistency, Rollouts: m.rollouts, BudgetRefusals: m.refusals, AgentMetrics: m.agents,
+		ProtectionLog: protectionlog.Open(ctx, o.ProtectionLogPath),
 		Options: reconcile.Options{
 			BaseDelay: o.BaseDelay, MaxDelay: o.MaxDelay, QPS: float64(o.QueueQPS), BucketSize: o.BucketSize, Metrics: m.queues,
 		},

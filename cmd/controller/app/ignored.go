@@ -12,11 +12,11 @@ func ignored() []ignoredflags.Flag {
 		{Name: "allow-privileged", Default: "true"},
 		{Name: "controller-cache-sync-timeout", Default: "2m"},
 		{Name: "webhook-initialize-timeout", Default: "60s"},
-		{Name: "protection-log-path", Default: "/log"},
 		{Name: "ws-enabled-versioned-status", Default: "deployment,replicaset"},
 		{Name: "disable-no-deepcopy", Default: "false"},
 	}, ignoredflags.Klog()...)
 }
+
 // ignoredEnv are the variables of the environment that existing manifests set for the webhook server of the manager. The manager has
 // no webhook server and no certificates.
 var ignoredEnv = []string{
@@ -32,7 +32,6 @@ func givenEnv(getenv func(string) string) (names []string) {
 	}
 	return names
 }
-
 
 // noteIgnored records which of the given flags have no effect, for a warning in the log.
 func (o *Options) noteIgnored(fs *pflag.FlagSet) { o.ignored = ignoredflags.Given(fs, ignored()) }

@@ -44,6 +44,8 @@ type Options struct {
 	// AssignPodsByScheduler lets the scheduler bind the Pods of DaemonSets, and AssignJobPodsByScheduler those of BroadcastJobs.
 	AssignPodsByScheduler, AssignJobPodsByScheduler bool
 
+	// ProtectionLogPath is a directory, or - for the standard output.
+	ProtectionLogPath string
 	// SystemNamespace is the namespace of the programs, which has the revisions of SidecarSets.
 	SystemNamespace string
 	// PullSecretsNamespace is the namespace of the copies of pull secrets.
@@ -96,7 +98,7 @@ func NewOptions(getenv func(string) string) (*Options, error) {
 		BaseDelay: 5 * time.Millisecond, MaxDelay: 1000 * time.Second, QueueQPS: 10, BucketSize: 100,
 		ExpectationTimeout:    5 * time.Minute,
 		AssignPodsByScheduler: true, AssignJobPodsByScheduler: true,
-		SystemNamespace:        namespace,
+		ProtectionLogPath: "/log", SystemNamespace: namespace,
 		PullSecretsNamespace:   cmp.Or(getenv(pub.DaemonConfigNamespaceEnv), pub.DaemonConfigNamespace),
 		NodeImageCreationDelay: 30 * time.Second, NodeImageTagTTLSeconds: 300,
 		ignoredEnv: givenEnv(getenv),
@@ -163,6 +165,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		fs.IntVar(&workers, descriptor.name+"-workers", workers,
 			fmt.Sprintf("Maximum number of %s objects reconciled concurrently.", descriptor.name))
 	}
+	fs.StringVar(&o.ProtectionLogPath, "protection-log-path", o.ProtectionLogPath,
+		"Directory of protection.log, which contains a line for each Pod whose update in place waits for a PodUnavailableBudget. Use - for "+
+			"standard output. If the file cannot be opened, the log goes to standard output.")
 	o.Features.AddFlag(fs)
 	logsapi.AddFlags(o.Logging, fs)
 	ignoredflags.Add(fs, ignored())

@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/component-base/featuregate"
 
-	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/protectionlog"
 )
 
 // Given is a dependency that a plugin requests by embedding its type: HostClient, KruiseClient, KruiseOwners, MetadataClient,

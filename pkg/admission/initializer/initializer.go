@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/component-base/featuregate"
 
-	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/protectionlog"
 )
 
 // WantsKruiseClientSet is implemented by a plugin that reads Kruise kinds. The client connects directly to this

@@ -13,6 +13,13 @@ import (
 // Cause is the type of the status cause in a refusal by a budget.
 const Cause metav1.CauseType = "PodUnavailableBudget"
 
+// EventReason and EventSource are the reason and the component of the event about a refusal on its Pod. Tools of users filter by
+// them.
+const (
+	EventReason = "PubPreventPodDeletion"
+	EventSource = "pub-controller"
+)
+
 // Reason is why a budget refuses a request.
 type Reason int
 

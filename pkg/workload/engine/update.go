@@ -72,7 +72,7 @@ func (x *execution) recreate(ctx context.Context, update *PodUpdate) error {
 }
 
 // updateInPlace updates one Pod in place, and reports the result as an event. A budget that refuses is no failure, so it has
-// none.
+// none here: the budget itself reports it.
 func (x *execution) updateInPlace(ctx context.Context, update *PodUpdate) error {
 	pod := update.Pod
 	err := x.takeAndUpdate(ctx, update)

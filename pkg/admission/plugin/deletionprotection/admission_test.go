@@ -26,10 +26,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/admission/initializer"
-	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/protectionlog"
 	"kruise.io/kruise/pkg/workload/refusals"
 )
 

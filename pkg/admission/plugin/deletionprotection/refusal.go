@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-base/metrics/legacyregistry"
 
-	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/protectionlog"
 	"kruise.io/kruise/pkg/workload/refusals"
 )
 

@@ -19,8 +19,8 @@ import (
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/admission/owners"
-	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/protectionlog"
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 

@@ -31,12 +31,12 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"kruise.io/kruise/pkg/admission/initializer"
-	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
+	"kruise.io/kruise/pkg/protectionlog"
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 

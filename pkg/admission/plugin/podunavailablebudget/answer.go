@@ -11,13 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 
-	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/protectionlog"
 	"kruise.io/kruise/pkg/workload/disruption"
 )
-
-// reasonRefused is the reason of events. Users' tools filter by it.
-const reasonRefused = "PubPreventPodDeletion"
 
 // answer returns the error for the client. It is 429 for an eviction, as the eviction API of Kubernetes answers for a
 // PodDisruptionBudget: kubectl drain and other clients retry it. It is also 429 for a budget that the controller has
@@ -52,8 +49,8 @@ func (p *Plugin) trace(
 	p.log.Write(ctx, protectionlog.Entry{
 		Event: protectionlog.PodUnavailableBudget, Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UserAgent: user,
 	})
-	p.events.Event(pod, corev1.EventTypeWarning, reasonRefused, refusal.Error())
-	p.events.Eventf(budget, corev1.EventTypeWarning, reasonRefused, "%s of Pod %s by %s refused: %s",
+	p.events.Event(pod, corev1.EventTypeWarning, disruption.EventReason, refusal.Error())
+	p.events.Eventf(budget, corev1.EventTypeWarning, disruption.EventReason, "%s of Pod %s by %s refused: %s",
 		request.Operation, pod.Name, user, refusal.Error())
 }
 

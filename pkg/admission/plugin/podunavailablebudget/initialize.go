@@ -18,15 +18,12 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"kruise.io/kruise/pkg/admission/initializer"
-	"kruise.io/kruise/pkg/admission/protectionlog"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
+	"kruise.io/kruise/pkg/protectionlog"
 	"kruise.io/kruise/pkg/workload/disruption"
 )
-
-// eventSource is the source component of events.
-const eventSource = "pub-controller"
 
 var (
 	_ admission.ValidationInterface                       = &Plugin{}
@@ -75,7 +72,7 @@ func (p *Plugin) sendEvents() {
 	utilruntime.Must(v1beta1.AddToScheme(scheme))
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: p.shared.CoreV1().Events("")})
-	p.events = broadcaster.NewRecorder(scheme, corev1.EventSource{Component: eventSource})
+	p.events = broadcaster.NewRecorder(scheme, corev1.EventSource{Component: disruption.EventSource})
 	go func() {
 		<-p.drained
 		broadcaster.Shutdown()
