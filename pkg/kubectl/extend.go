@@ -51,6 +51,8 @@ func extend(root *cobra.Command, factory cmdutil.Factory, streams genericiooptio
 	accept(factory, child(root, "set"), func(k *workload.Kind) bool { return k.Template != workload.Path{} }, "env", "resources")
 	accept(factory, child(root, "set"), func(*workload.Kind) bool { return true }, "image")
 	accept(factory, root, func(k *workload.Kind) bool { return k.Selector != workload.Path{} }, "scale", "expose", "autoscale")
+	rollout.PauseRollouts(child(rollouts, "pause"), factory, streams, true)
+	rollout.PauseRollouts(child(rollouts, "resume"), factory, streams, false)
 	group(root)
 }
 

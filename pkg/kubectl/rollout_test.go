@@ -99,6 +99,22 @@ func TestPauseAndResume(t *testing.T) {
 	}
 }
 
+// Case kubectl-plugin 6a.
+func TestPauseAndResumeARollout(t *testing.T) {
+	server := kubectltest.New(t, canary, cloneSet)
+	paused := func() bool {
+		value, _, _ := unstructured.NestedBool(server.Get(t, "rollouts.kruise.io", "rollouts", "web").Object, "spec", "strategy", "paused")
+		return value
+	}
+	assert.Equal(t, "rollout.rollouts.kruise.io/web paused\n", run(t, server, "rollout", "pause", "rollout/web"))
+	assert.True(t, paused())
+	assert.Equal(t, `error: rollouts.rollouts.kruise.io "web" is already paused`, fails(t, server, "rollout", "pause", "rollouts", "web"))
+	assert.Equal(t, "rollout.rollouts.kruise.io/web\n", run(t, server, "rollout", "resume", "rollouts.rollouts.kruise.io", "web", "--output=name"))
+	assert.False(t, paused())
+	assert.Equal(t, `error: rollouts.rollouts.kruise.io "web" is not paused`, fails(t, server, "rollout", "resume", "rollout/web"))
+	assert.Contains(t, fails(t, server, "rollout", "pause", "rollout/cart"), `rollouts.rollouts.kruise.io "cart" not found`)
+}
+
 func TestKindsThatCannotBePaused(t *testing.T) {
 	server := kubectltest.New(t, sidecarSet)
 	assert.Contains(t, fails(t, server, "rollout", "pause", "sidecarset/s"), "pausing is not supported")

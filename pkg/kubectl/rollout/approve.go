@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -28,6 +29,9 @@ var (
 	errNoResource = errors.New("required resource not specified")
 )
 
+// rollouts is the resource of another project.
+var rollouts = schema.GroupResource{Group: "rollouts.kruise.io", Resource: "rollouts"}
+
 // canaries are the fields of the status of a Rollout that have steps, and their names in messages.
 var canaries = []struct{ field, name string }{{"canaryStatus", "canary"}, {"blueGreenStatus", "blue-green"}}
 
@@ -43,9 +47,9 @@ func NewApprove(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 		Example: templates.Examples(`
 			# Approve the step of a Rollout
 			kubectl kruise rollout approve rollout/web`),
-		ValidArgsFunction: completion.SpecifiedResourceTypeAndNameCompletionFunc(factory, []string{"rollouts.rollouts.kruise.io"}),
+		ValidArgsFunction: completion.SpecifiedResourceTypeAndNameCompletionFunc(factory, []string{rollouts.Resource + "." + rollouts.Group}),
 		Run: func(command *cobra.Command, args []string) {
-			cmdutil.CheckErr(approve(command.Context(), factory, streams, print, files, args))
+			cmdutil.CheckErr(each(command.Context(), factory, streams, print, files, args, approve))
 		},
 	}
 	cmdutil.AddFilenameOptionFlags(command, files, "identifying the resource to get from a server.")
@@ -53,10 +57,10 @@ func NewApprove(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	return command
 }
 
-// approve approves the steps of all Rollouts that the arguments or files name. It goes on after a failure, and
-// returns all failures together.
-func approve(ctx context.Context, factory cmdutil.Factory, streams genericiooptions.IOStreams, print *genericclioptions.PrintFlags,
-	files *resource.FilenameOptions, args []string,
+// each changes all objects that the arguments or files name, and prints them. It goes on after a failure, and returns all failures
+// together.
+func each(ctx context.Context, factory cmdutil.Factory, streams genericiooptions.IOStreams, print *genericclioptions.PrintFlags,
+	files *resource.FilenameOptions, args []string, change func(context.Context, dynamic.Interface, *resource.Info) error,
 ) error {
 	if len(args) == 0 && cmdutil.IsFilenameSliceEmpty(files.Filenames, files.Kustomize) {
 		return errNoResource
@@ -73,7 +77,7 @@ func approve(ctx context.Context, factory cmdutil.Factory, streams genericioopti
 	if err != nil {
 		return err
 	}
-	// Errors of single arguments do not end the loop, so valid ones are still approved.
+	// Errors of single arguments do not end the loop, so valid ones are still changed.
 	infos, err := factory.NewBuilder().Unstructured().NamespaceParam(namespace).DefaultNamespace().FilenameParam(explicit, files).
 		ResourceTypeOrNameArgs(true, args...).ContinueOnError().Latest().Flatten().Do().Infos()
 	failures := []error{}
@@ -81,7 +85,7 @@ func approve(ctx context.Context, factory cmdutil.Factory, streams genericioopti
 		failures = append(failures, err)
 	}
 	for _, info := range infos {
-		if err := approveOne(ctx, client, info); err != nil {
+		if err := change(ctx, client, info); err != nil {
 			failures = append(failures, fmt.Errorf("error: %s %q %w", info.Mapping.Resource.GroupResource(), info.Name, err))
 			continue
 		}
@@ -92,10 +96,10 @@ func approve(ctx context.Context, factory cmdutil.Factory, streams genericioopti
 	return utilerrors.NewAggregate(failures)
 }
 
-// approveOne approves the step of one Rollout, by a patch of its status.
-func approveOne(ctx context.Context, client dynamic.Interface, info *resource.Info) error {
+// approve approves the step of one Rollout, by a patch of its status.
+func approve(ctx context.Context, client dynamic.Interface, info *resource.Info) error {
 	object, ok := info.Object.(*unstructured.Unstructured)
-	if !ok || info.Mapping.Resource.Group != "rollouts.kruise.io" || info.Mapping.Resource.Resource != "rollouts" {
+	if !ok || info.Mapping.Resource.GroupResource() != rollouts {
 		return errNoApproval
 	}
 	patch, err := approval(object)
