@@ -106,6 +106,7 @@ func TestEncryptionAtRest(t *testing.T) {
 	}})
 }
 
+// Case install 10.
 // TestStoreOutlivesTheRelease: the claim is kept by "helm uninstall", and so is the namespace that it is in.
 func TestStoreOutlivesTheRelease(t *testing.T) {
 	all := render(t)
