@@ -48,10 +48,10 @@ type Reconciler struct {
 	workloads *workloads
 	clock     clock.PassiveClock
 	recorder  record.EventRecorder
-	pacer     *pacer
+	pacer     *controller.Pacer
 	departed  *departed
 	// unreadable prevents that the same event is sent after each count.
-	unreadable *unreadable
+	unreadable *controller.Unreadable
 }
 
 // New returns the controller. It adds indexes to the informers, so it must be called before they start. It returns an error if
@@ -66,7 +66,8 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	core, budgets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Policy().V1beta1().PodUnavailableBudgets()
 	r := &Reconciler{
 		kube: deps.Kube, kruise: deps.Kruise, namespaces: core.Namespaces().Lister(), workloads: newWorkloads(deps, options.Namespace),
-		clock: deps.Clock, recorder: deps.Recorder(Name), pacer: newPacer(pace), departed: newDeparted(), unreadable: newUnreadable(),
+		clock: deps.Clock, recorder: deps.Recorder(Name), pacer: controller.NewPacer(pace), departed: newDeparted(),
+		unreadable: controller.NewUnreadable(deps.Recorder(Name)),
 	}
 	c := controller.For(deps, Name, budgets, r.Reconcile)
 	// The keys of namespaces have no name, so no budget is found for them either.

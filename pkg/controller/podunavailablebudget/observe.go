@@ -23,16 +23,16 @@ import (
 type observation struct {
 	disruption.Observation
 	// unseen is true if changes of the replicas cause no event, because the kind is not watched. They are then read again after
-	// unseenPeriod.
+	// controller.UnwatchedPeriod.
 	unseen bool
 	// unreadable has the kind of each resource that the controllers may not read.
-	unreadable map[schema.GroupResource]string
+	unreadable map[schema.GroupResource]schema.GroupKind
 }
 
 // uses records how a workload was found.
 func (o *observation) uses(workload disruption.Workload, found *size) {
 	if found != nil && !found.unreadable.Empty() {
-		o.unreadable[found.unreadable] = workload.GroupKind.String()
+		o.unreadable[found.unreadable] = workload.GroupKind
 	}
 }
 
@@ -43,7 +43,7 @@ func (r *Reconciler) observe(
 ) (*observation, error) {
 	seen := &observation{
 		Observation: disruption.Observation{Now: r.clock.Now(), Cached: r.cachedPod(budget.Namespace), Server: server},
-		unreadable:  map[schema.GroupResource]string{},
+		unreadable:  map[schema.GroupResource]schema.GroupKind{},
 	}
 	var err error
 	if budget.Spec.TargetRef == nil {

@@ -2,19 +2,20 @@ package podunavailablebudget
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/controller"
 )
 
 // If many Pods are deleted one after another, the first is counted at once and the others together.
 func TestCountsKeepTheirPace(t *testing.T) {
 	w := base(t)
-	w.r.pacer = newPacer(pace)
+	w.r.pacer = controller.NewPacer(pace)
 	gone := func(name string) {
 		w.change(name, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
 	}
@@ -33,11 +34,11 @@ func TestCountsKeepTheirPace(t *testing.T) {
 
 func TestPacerDropsIdleBudgets(t *testing.T) {
 	w := base(t)
-	w.r.pacer = newPacer(pace)
+	w.r.pacer = controller.NewPacer(pace)
 	require.NoError(t, w.reconcileBudget("b"))
-	require.NotEmpty(t, w.r.pacer.last)
+	key := types.NamespacedName{Namespace: "ns", Name: "b"}
+	require.NotZero(t, w.r.pacer.Wait(key, w.Clock.Now()))
 	require.NoError(t, w.Kruise.PolicyV1beta1().PodUnavailableBudgets("ns").Delete(t.Context(), "b", metav1.DeleteOptions{}))
 	require.NoError(t, w.reconcileBudget("b"))
-	assert.Empty(t, w.r.pacer.last)
-	assert.Zero(t, w.r.pacer.wait(types.NamespacedName{Name: "b"}, time.Time{}))
+	assert.Zero(t, w.r.pacer.Wait(key, w.Clock.Now()))
 }

@@ -18,8 +18,12 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// unseenPeriod is how often a workload without events is read. docs/architecture/budgets.md tells users this time.
-const unseenPeriod = 15 * time.Second
+// pace is the minimum time between two counts of a budget. If many Pods change, one count covers all changes since the last
+// count. docs/architecture/budgets.md promises this limit.
+const pace = 100 * time.Millisecond
+
+// unreadEffect is what a user sees of a workload that the controllers may not read.
+const unreadEffect = "only its existing Pods are counted, and not its replicas"
 
 // absent handles keys without a budget. A key without a name stands for a namespace to label. Any other key is a deleted budget
 // to clean up after: its Pods get the name of the budget that governs them now, or lose the annotation.
@@ -27,17 +31,17 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 	if key.Name == "" {
 		return reconcile.Result{}, r.labelNamespace(ctx, key.Namespace)
 	}
-	r.pacer.forget(key)
-	r.unreadable.forget(key)
+	r.pacer.Forget(key)
+	r.unreadable.Forget(key)
 	return reconcile.Result{}, r.annotate(ctx, key, nil)
 }
 
 // Reconcile counts one budget and then annotates its Pods. The status is written first, because admission reads it, and refuses
-// while the budget is not counted. Without an event, the next count is due when a grant expires, or after unseenPeriod.
+// while the budget is not counted. Without an event, the next count is due when a grant expires, or after controller.UnwatchedPeriod.
 func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (reconcile.Result, error) {
 	key := types.NamespacedName{Namespace: budget.Namespace, Name: budget.Name}
 	// The changes until then are part of the next count, so nothing is lost.
-	if early := r.pacer.wait(key, r.clock.Now()); early > 0 {
+	if early := r.pacer.Wait(key, r.clock.Now()); early > 0 {
 		return reconcile.Result{RequeueAfter: early, KeepFailures: true}, nil
 	}
 	seen, recheck, err := r.count(ctx, budget)
@@ -49,8 +53,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailab
 		return reconcile.Result{}, nil
 	}
 	// A standing grant may ask for an earlier count.
-	if seen.unseen && (recheck == 0 || recheck > unseenPeriod) {
-		recheck = unseenPeriod
+	if seen.unseen && (recheck == 0 || recheck > controller.UnwatchedPeriod) {
+		recheck = controller.UnwatchedPeriod
 	}
 	return reconcile.Result{RequeueAfter: recheck}, r.annotate(ctx, key, seen.Pods)
 }
@@ -83,7 +87,7 @@ func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBu
 	if changed {
 		r.tell(ctx, stored, seen, count)
 	}
-	r.tellUnreadable(stored, seen.unreadable)
+	r.unreadable.Tell(types.NamespacedName{Namespace: stored.Namespace, Name: stored.Name}, stored, seen.unreadable, unreadEffect)
 	return seen, count.Recheck, nil
 }
 
@@ -102,7 +106,7 @@ func (r *Reconciler) tell(ctx context.Context, budget *v1beta1.PodUnavailableBud
 }
 
 // notCounted reports why a budget cannot be counted. The last count stays, so admission continues with it. A failure that needs
-// a user's action is retried every unseenPeriod: the missing kind may be installed. Failures that pass by themselves are retried
+// a user's action is retried every controller.UnwatchedPeriod: the missing kind may be installed. Failures that pass by themselves are retried
 // soon, without an event.
 func (r *Reconciler) notCounted(budget *v1beta1.PodUnavailableBudget, err error) (reconcile.Result, error) {
 	var remedy string
@@ -117,5 +121,5 @@ func (r *Reconciler) notCounted(budget *v1beta1.PodUnavailableBudget, err error)
 	if remedy == "" {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: unseenPeriod}, nil
+	return reconcile.Result{RequeueAfter: controller.UnwatchedPeriod}, nil
 }

@@ -47,7 +47,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	r, skeleton := build(w.Deps, Options{Namespace: controllertest.SystemNamespace})
 	w.Control(skeleton)
 	w.r = r
-	w.r.pacer = newPacer(0)
+	w.r.pacer = controller.NewPacer(0)
 	return w
 }
 
