@@ -2,11 +2,14 @@ package workloadclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -17,8 +20,8 @@ import (
 	"kruise.io/kruise/pkg/workload/spread"
 )
 
-// Custom reads targets of WorkloadSpreads whose kinds are not in the table of workload kinds. The administrator allows such kinds. It
-// needs the verb get on them, and no watch.
+// Custom reads workloads whose kinds are not in the table of workload kinds. The administrator allows such kinds. It needs the verb get
+// on them, and no watch.
 type Custom struct {
 	Kube    kubernetes.Interface
 	Dynamic dynamic.Interface
@@ -33,12 +36,15 @@ type CustomWorkload struct {
 	// Replicas is the number of Pods that the workload wants: at the paths of the filter, at the path of the administrator, or in the
 	// scale. If none of them can be read, it is zero.
 	Replicas int
+	// Forbidden is set if the account may not read the scale, and needs it.
+	Forbidden *ForbiddenError
 	// Entry is what the administrator's list says about the kind, or nil.
 	Entry *spread.Custom
 }
 
 // Target returns the target of a WorkloadSpread, or nil if the kind is not served or the object does not exist. The
-// WorkloadSpread must have a target. Replicas that cannot be read are no error: the target then wants no Pods.
+// WorkloadSpread must have a target. Replicas that cannot be read are no error: the target then wants no Pods. A target that the
+// account may not read is a ForbiddenError.
 func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*CustomWorkload, error) {
 	kind := spread.KindOf(object)
 	// A kind without an entry is read too: the filter of the user or the scale tells its replicas.
@@ -46,20 +52,13 @@ func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*C
 	if err != nil {
 		return nil, err
 	}
-	workloads, err := c.Resource(kind, object.Namespace)
-	if meta.IsNoMatchError(err) {
+	name := object.Spec.TargetRef.Name
+	workload, err := c.Get(ctx, kind, object.Namespace, name)
+	if Missing(err) {
 		return nil, nil //nolint:nilnil // as documented
 	}
 	if err != nil {
 		return nil, err
-	}
-	name := object.Spec.TargetRef.Name
-	workload, err := workloads.Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // as documented
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get %s %s: %w", kind, name, err)
 	}
 	found := &CustomWorkload{UID: workload.GetUID(), Entry: entry}
 	// What the user says comes before what the administrator says.
@@ -69,9 +68,11 @@ func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*C
 	case entry != nil && entry.ReplicasPath != "":
 		found.Replicas = spread.Sum(workload.Object, []string{entry.ReplicasPath})
 	default:
-		if scale, err := workloads.Get(ctx, name, metav1.GetOptions{}, "scale"); err == nil {
+		scale, err := c.Get(ctx, kind, object.Namespace, name, "scale")
+		if err == nil {
 			found.Replicas = spread.ScaleReplicas(scale)
 		}
+		found.Forbidden, _ = errors.AsType[*ForbiddenError](err)
 	}
 	return found, nil
 }
@@ -98,12 +99,44 @@ func AllowedKinds(ctx context.Context, kube kubernetes.Interface, namespace, key
 	return config.Data[key], nil
 }
 
-// Resource returns a client for the objects of a kind in a namespace. The error of a kind that is not served satisfies
-// meta.IsNoMatchError.
-func (c *Custom) Resource(kind schema.GroupKind, namespace string) (dynamic.ResourceInterface, error) {
+// ForbiddenError is the error for a kind of workload that the account may not read. It wraps the error of the server.
+type ForbiddenError struct {
+	Kind     schema.GroupKind
+	Resource schema.GroupResource
+	err      error
+}
+
+func (e *ForbiddenError) Error() string { return e.err.Error() }
+
+func (e *ForbiddenError) Unwrap() error { return e.err }
+
+// Unread returns the kind of the resource, by resource. A nil error has none.
+func (e *ForbiddenError) Unread() map[schema.GroupResource]schema.GroupKind {
+	if e == nil {
+		return nil
+	}
+	return map[schema.GroupResource]schema.GroupKind{e.Resource: e.Kind}
+}
+
+// Missing reports whether an error of Get says that the object does not exist. A kind that is not served has no objects.
+func Missing(err error) bool { return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) }
+
+// Get returns an object of a kind, or one of its subresources, in the version that the server prefers. If the account may not read it,
+// the error is a ForbiddenError.
+func (c *Custom) Get(
+	ctx context.Context, kind schema.GroupKind, namespace, name string, subresources ...string,
+) (*unstructured.Unstructured, error) {
 	mapping, err := c.Mapper.RESTMapping(kind)
 	if err != nil {
 		return nil, fmt.Errorf("find kind %s: %w", kind, err)
 	}
-	return c.Dynamic.Resource(mapping.Resource).Namespace(namespace), nil
+	object, err := c.Dynamic.Resource(mapping.Resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{}, subresources...)
+	if err == nil {
+		return object, nil
+	}
+	err = fmt.Errorf("get %s: %w", strings.Join(append([]string{kind.String(), name}, subresources...), " "), err)
+	if apierrors.IsForbidden(err) {
+		return nil, &ForbiddenError{Kind: kind, Resource: mapping.Resource.GroupResource(), err: err}
+	}
+	return nil, err
 }

@@ -8,12 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -26,6 +24,7 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/podtopology"
+	"kruise.io/kruise/pkg/workloadclient"
 )
 
 // Name is the controller's name in logs, events and metrics.
@@ -40,12 +39,13 @@ type Reconciler struct {
 	states cache.Indexer
 	pods   cache.Indexer
 	nodes  corelisters.NodeLister
-	// sets are the caches of the kinds whose Pods are numbered. dynamic and mapper read workloads of other kinds.
-	sets     map[schema.GroupKind]cache.Indexer
-	dynamic  dynamic.Interface
-	mapper   meta.RESTMapper
-	guard    engine.Guard
-	recorder record.EventRecorder
+	// sets are the caches of the kinds whose Pods are numbered. workloads reads those of other kinds.
+	sets      map[schema.GroupKind]cache.Indexer
+	workloads workloadclient.Custom
+	guard     engine.Guard
+	recorder  record.EventRecorder
+	// unreadable prevents that the same event is sent in each pass. It has a lock of its own.
+	unreadable *controller.Unreadable
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
@@ -58,14 +58,16 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PersistentPodState]) {
 	core, states := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().PersistentPodStates()
 	r := &Reconciler{
-		client: deps.Kruise.AppsV1beta1(), nodes: core.Nodes().Lister(), dynamic: deps.Dynamic, mapper: deps.Mapper,
-		sets: map[schema.GroupKind]cache.Indexer{},
+		client: deps.Kruise.AppsV1beta1(), nodes: core.Nodes().Lister(), sets: map[schema.GroupKind]cache.Indexer{},
+		workloads: workloadclient.Custom{Kube: deps.Kube, Dynamic: deps.Dynamic, Mapper: deps.Mapper},
 	}
 	c := controller.For(deps, Name, states, r.Reconcile)
 	// A key without a PersistentPodState can be that of a workload whose annotations ask for one.
 	c.Absent(r.absent)
 	c.Guards(resource, states)
 	r.guard, r.recorder = c.Guard(), c.Recorder()
+	r.unreadable = controller.NewUnreadable(r.recorder)
+	c.Forget(func(state *v1beta1.PersistentPodState) { r.unreadable.Forget(keyOf(state)) })
 	// The index finds the PersistentPodStates of a workload for events of its Pods.
 	for name, values := range podtopology.Indexers() {
 		r.states = c.Index(states, name, values)
@@ -128,24 +130,50 @@ func (r *Reconciler) workloadChanged(kind schema.GroupKind) reconcile.Differ {
 	}
 }
 
-// Reconcile keeps a generated PersistentPodState as its workload says, and records the Pods of the target. The spec comes
-// first, because the records depend on its keys.
-func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPodState) (reconcile.Result, error) {
+// Reconcile makes a pass over one PersistentPodState. If the controllers may not read its target, an event says so, and the records
+// stay: only a user can change this.
+func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPodState) (result reconcile.Result, err error) {
 	// Records need no cleanup: they are deleted with the object.
 	if state.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
+	err = r.pass(ctx, state)
+	forbidden, is := errors.AsType[*workloadclient.ForbiddenError](err)
+	if err != nil && !is {
+		return reconcile.Result{}, err
+	}
+	r.unreadable.Tell(keyOf(state), state, forbidden.Unread(), "its Pods are not recorded")
+	// Nothing says when a workload of a custom kind changes.
+	if r.sets[targetKind(state)] == nil {
+		result.RequeueAfter = controller.UnwatchedPeriod
+	}
+	return result, nil
+}
+
+// keyOf returns the key of a PersistentPodState.
+func keyOf(state *v1beta1.PersistentPodState) types.NamespacedName {
+	return types.NamespacedName{Namespace: state.Namespace, Name: state.Name}
+}
+
+// targetKind returns the kind of the target of a PersistentPodState.
+func targetKind(state *v1beta1.PersistentPodState) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(state.Spec.TargetRef.APIVersion, state.Spec.TargetRef.Kind).GroupKind()
+}
+
+// pass keeps a generated PersistentPodState as its workload says, and records the Pods of the target. The spec comes first, because
+// the records depend on its keys.
+func (r *Reconciler) pass(ctx context.Context, state *v1beta1.PersistentPodState) error {
 	state, err := r.regenerate(ctx, state)
 	if err != nil || state == nil {
-		return reconcile.Result{}, err
+		return err
 	}
 	found, err := r.target(ctx, state)
 	if err != nil {
-		return reconcile.Result{}, err
+		return err
 	}
 	pods, err := r.podsOf(found)
 	if err != nil {
-		return reconcile.Result{}, err
+		return err
 	}
 	// The event is about the records of the stored status, which admission used.
 	r.warn(state, pods)
@@ -160,7 +188,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPod
 	if stored != nil && stored.ResourceVersion != state.ResourceVersion {
 		r.guard.Wrote(state.UID, resource.GroupResource(), stored.ResourceVersion)
 	}
-	return reconcile.Result{}, err
+	return err
 }
 
 // target is the workload of a PersistentPodState, as far as a pass needs it.
@@ -175,8 +203,7 @@ type target struct {
 // target returns the workload of a PersistentPodState, or nil if it does not exist or is being deleted. Its records go then
 // (cases 7 and 14 of docs/contract/persistentpodstate.md).
 func (r *Reconciler) target(ctx context.Context, state *v1beta1.PersistentPodState) (*target, error) {
-	ref := &state.Spec.TargetRef
-	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
+	ref, kind := &state.Spec.TargetRef, targetKind(state)
 	// The caches have both kinds of StatefulSets.
 	if cached := r.sets[kind]; cached != nil {
 		item, found, err := cached.GetByKey(state.Namespace + "/" + ref.Name)
@@ -193,24 +220,18 @@ func (r *Reconciler) target(ctx context.Context, state *v1beta1.PersistentPodSta
 // returns nil without an error if the workload does not exist or is being deleted. A kind or a scale that cannot be read is an
 // error: without the number, the records of Pods that were scaled in could not be told from others.
 func (r *Reconciler) custom(ctx context.Context, kind schema.GroupKind, namespace, name string) (*target, error) {
-	// The version is not important, so that of the server's preference is read.
-	mapping, err := r.mapper.RESTMapping(kind)
-	if err != nil {
-		return nil, fmt.Errorf("find kind %s: %w", kind, err)
-	}
-	resource := r.dynamic.Resource(mapping.Resource).Namespace(namespace)
-	object, err := resource.Get(ctx, name, metav1.GetOptions{})
+	object, err := r.workloads.Get(ctx, kind, namespace, name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("get %s %s: %w", kind, name, err)
+		return nil, err
 	case object.GetDeletionTimestamp() != nil:
 		return nil, nil
 	}
-	scale, err := resource.Get(ctx, name, metav1.GetOptions{}, "scale")
+	scale, err := r.workloads.Get(ctx, kind, namespace, name, "scale")
 	if err != nil {
-		return nil, fmt.Errorf("get the scale of %s %s: %w", kind, name, err)
+		return nil, err
 	}
 	replicas, found, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
 	if err != nil || !found {

@@ -2,20 +2,14 @@ package persistentpodstate
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
-	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -160,31 +154,41 @@ func TestChangedKeysAreRecordedAgain(t *testing.T) {
 // Case persistentpodstate 16.
 func TestPodsOfACustomWorkloadAreRecorded(t *testing.T) {
 	w := newWorld(t)
-	games := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "games"}
-	object := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "example.com/v1", "kind": "Game", "metadata": map[string]any{"namespace": "ns", "name": "web", "uid": "web"},
-	}}
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{games: "GameList"}, object)
-	exists := true
-	client.PrependReactor("get", "games", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		if !exists {
-			return true, nil, apierrors.NewNotFound(games.GroupResource(), "web")
-		}
-		return action.GetSubresource() == "scale", &unstructured.Unstructured{Object: map[string]any{
-			"spec": map[string]any{"replicas": int64(1)},
-		}}, nil
-	})
-	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{games.GroupVersion()})
-	mapper.Add(games.GroupVersion().WithKind("Game"), meta.RESTScopeNamespace)
-	w.r.dynamic, w.r.mapper = client, mapper
+	client := w.game(1)
 	w.Add(pod("web-0", "n1"), pod("web-1", "n2"))
-	w.state("example.com/v2", func(spec *v1beta1.PersistentPodStateSpec) { spec.TargetRef.Kind = "Game" })
+	w.state("example.com/v2", ofGame)
 	assert.Len(t, w.records(), 2)
 	w.gone("web-0", "web-1")
 	assert.Equal(t, map[string]v1beta1.PodState{"web-0": on("n1")}, w.records())
-	exists = false
+	assert.Equal(t, 15*time.Second, w.Step("ns", "state"), "nothing says when the workload changes")
+	require.NoError(t, client.Tracker().Delete(games, "ns", "web"))
 	assert.Empty(t, w.records())
+}
+
+// Case persistentpodstate 21.
+func TestUnreadableWorkloadIsReportedWhenItBegins(t *testing.T) {
+	for _, subresource := range []string{"", "scale"} {
+		t.Run("the workload "+subresource, func(t *testing.T) {
+			w := newWorld(t)
+			client := w.game(1)
+			w.Add(pod("web-0", "n1"))
+			w.state("example.com/v1", ofGame)
+			require.Len(t, w.records(), 1)
+			readable := client.ReactionChain
+			refuse(client, subresource)
+			w.Add(pod("web-1", "n2"))
+			assert.Len(t, w.records(), 1)
+			event := unreadable("its Pods are not recorded")
+			assert.Equal(t, []string{event}, w.Events(), "once is enough")
+			assert.Equal(t, 15*time.Second, w.Step("ns", "state"), "the permission may be granted")
+
+			client.ReactionChain = readable
+			assert.Len(t, w.records(), 2, "the permission was granted")
+			refuse(client, subresource)
+			w.settle("state")
+			assert.Equal(t, []string{event}, w.Events(), "it was revoked")
+		})
+	}
 }
 
 // TestPinnedPodTellsThatItsNodeIsGone warns about a Pod that no node can run.

@@ -6,8 +6,15 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/controllertest"
@@ -88,6 +95,50 @@ func builtIn(replicas int32, annotations ...string) *appsv1.StatefulSet {
 	}
 	annotate(set, annotations...)
 	return set
+}
+
+var games = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "games"}
+
+// game adds Game web, a workload of a kind without Go types.
+func (w *world) game(replicas int64, annotations ...string) *dynamicfake.FakeDynamicClient {
+	w.t.Helper()
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{games: "GameList"}, game(annotations...))
+	client.PrependReactor("get", "games", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if _, err := client.Tracker().Get(games, "ns", "web"); err != nil {
+			return true, nil, err
+		}
+		return action.GetSubresource() == "scale", &unstructured.Unstructured{Object: map[string]any{
+			"spec": map[string]any{"replicas": replicas},
+		}}, nil
+	})
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{games.GroupVersion()})
+	mapper.Add(games.GroupVersion().WithKind("Game"), meta.RESTScopeNamespace)
+	w.r.workloads.Dynamic, w.r.workloads.Mapper = client, mapper
+	return client
+}
+
+func game(annotations ...string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Game", "metadata": map[string]any{"namespace": "ns", "name": "web", "uid": "web"},
+	}}
+	annotate(object, annotations...)
+	return object
+}
+
+func ofGame(spec *v1beta1.PersistentPodStateSpec) { spec.TargetRef.Kind = "Game" }
+
+// refuse makes the server refuse to show Games, or one of their subresources.
+func refuse(client *dynamicfake.FakeDynamicClient, subresource string) {
+	client.PrependReactor("get", "games", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return action.GetSubresource() == subresource, nil, apierrors.NewForbidden(games.GroupResource(), "web", nil)
+	})
+}
+
+// unreadable returns the event about Games that may not be read.
+func unreadable(effect string) string {
+	return "Warning WorkloadNotReadable The controllers may not read Game.example.com or its scale, so " + effect + "; grant the verb get on " +
+		`games.example.com and games.example.com/scale by a ClusterRole with the label rbac.kruise.io/aggregate-to-workloads: "true"`
 }
 
 func annotate(object metav1.Object, pairs ...string) {

@@ -49,7 +49,7 @@ type Options struct {
 	Namespace string
 }
 
-// Reconciler reconciles WorkloadSpreads. Its fields are set before the controller starts. overflows and above may be used
+// Reconciler reconciles WorkloadSpreads. Its fields are set before the controller starts. overflows, above and unreadable may be used
 // concurrently.
 type Reconciler struct {
 	Options
@@ -67,7 +67,9 @@ type Reconciler struct {
 	custom   workloadclient.Custom
 	guard    engine.Guard
 	recorder record.EventRecorder
-	clock    clock.PassiveClock
+	// unreadable prevents that the same event is sent in each pass.
+	unreadable *controller.Unreadable
+	clock      clock.PassiveClock
 	// overflows are the numbers of Pods without a slot that events have told, by the UIDs of WorkloadSpreads.
 	overflows sync.Map
 	// above caches the UIDs of the controllers of objects that stand between a custom workload and its Pods.
@@ -94,8 +96,12 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c := controller.For(deps, Name, spreads, r.Reconcile)
 	c.Guards(resource, spreads)
 	c.Guards(engine.PodResource, core.Pods())
-	c.Forget(func(object *v1beta1.WorkloadSpread) { r.overflows.Delete(object.UID) })
 	r.guard, r.recorder = c.Guard(), c.Recorder()
+	r.unreadable = controller.NewUnreadable(r.recorder)
+	c.Forget(func(object *v1beta1.WorkloadSpread) {
+		r.overflows.Delete(object.UID)
+		r.unreadable.Forget(types.NamespacedName{Namespace: object.Namespace, Name: object.Name})
+	})
 	// The index finds the WorkloadSpreads of a workload.
 	for name, values := range spread.Indexers() {
 		r.spreads = c.Index(spreads, name, values)

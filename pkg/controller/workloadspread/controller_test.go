@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	lru "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -328,6 +329,54 @@ func TestPodsOfACustomWorkloadAreCounted(t *testing.T) {
 		object.Spec.TargetFilter.ReplicasPathList = []string{"spec.roles.7.replicas"}
 	})
 	assert.Equal(t, []string{"a 1 0", "b 0 -1"}, rooms(w.settle()), "a path that leads nowhere counts zero")
+}
+
+// Case workloadspread 25.
+// The status stays as it was counted before. Without the scale, the target wants no Pods.
+func TestUnreadableWorkloadIsReportedWhenItBegins(t *testing.T) {
+	const (
+		notCounted = "its Pods are not assigned to subsets, and the status is not updated"
+		noReplicas = "its replicas count as 0"
+	)
+	for name, test := range map[string]struct {
+		resource, subresource, kind, effect string
+		want                                []string
+	}{
+		"the target":           {"games", "", "Game", notCounted, []string{"a 1 1", "b 0 -1"}},
+		"the scale":            {"games", "scale", "Game", noReplicas, []string{"a 2 0", "b 0 -1"}},
+		"an owner of its Pods": {"teams", "", "Team", notCounted, []string{"a 1 1", "b 0 -1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			client := w.ofGame(4)
+			w.teamPod("a-0")
+			require.Equal(t, []string{"a 1 1", "b 0 -1"}, rooms(w.settle()))
+			readable := client.ReactionChain
+			refuse := func() {
+				client.PrependReactor("get", test.resource, func(action clienttesting.Action) (bool, runtime.Object, error) {
+					return action.GetSubresource() == test.subresource, nil,
+						apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: test.resource}, "web", nil)
+				})
+				// The controller of an owner is remembered for a while.
+				w.r.above = lru.NewLRUExpireCacheWithClock(ownersKept, w.Clock)
+			}
+			refuse()
+			w.teamPod("a-1")
+			assert.Equal(t, test.want, rooms(w.settle()))
+			resource := test.resource + ".example.com"
+			event := "Warning WorkloadNotReadable The controllers may not read " + test.kind + ".example.com or its scale, so " + test.effect +
+				"; grant the verb get on " + resource + " and " + resource + `/scale by a ClusterRole with the label ` +
+				`rbac.kruise.io/aggregate-to-workloads: "true"`
+			assert.Equal(t, []string{event}, w.Events(), "once is enough")
+			assert.Equal(t, 15*time.Second, w.Step("ns", "ws"), "the permission may be granted")
+
+			client.ReactionChain = readable
+			assert.Equal(t, []string{"a 2 0", "b 0 -1"}, rooms(w.settle()), "the permission was granted")
+			refuse()
+			w.settle()
+			assert.Equal(t, []string{event}, w.Events(), "it was revoked")
+		})
+	}
 }
 
 func TestOnlyChangesThatMatterCauseAPass(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 	"kruise.io/kruise/pkg/workload/spread"
+	"kruise.io/kruise/pkg/workloadclient"
 )
 
 const (
@@ -41,13 +42,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 	if object.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
-	t, err := r.target(ctx, object)
-	if err != nil {
+	t, pods, err := r.read(ctx, object)
+	switch {
+	case err != nil:
 		return reconcile.Result{}, err
-	}
-	pods, err := t.pods()
-	if err != nil {
-		return reconcile.Result{}, err
+	case t == nil:
+		return reconcile.Result{RequeueAfter: controller.UnwatchedPeriod}, nil
 	}
 	written, failed := r.write(ctx, object, pods, r.assign(object, t, pods, r.clock.Now()))
 	counted, moved, err := r.recount(ctx, object, t, written, failed == nil, pods)
@@ -65,6 +65,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 		}
 	}
 	return result, errors.Join(failed, r.delete(ctx, object, moved.Delete))
+}
+
+// read returns the target of a WorkloadSpread and its Pods. If the controllers may not read the target or an owner between it and its
+// Pods, read sends an event and returns nil without an error, because only a user can change this. The status then stays as it is.
+func (r *Reconciler) read(ctx context.Context, object *v1beta1.WorkloadSpread) (t *target, pods []*corev1.Pod, err error) {
+	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	if t, err = r.target(ctx, object); err == nil {
+		pods, err = t.pods()
+	}
+	if forbidden, is := errors.AsType[*workloadclient.ForbiddenError](err); is {
+		r.unreadable.Tell(key, object, forbidden.Unread(), "its Pods are not assigned to subsets, and the status is not updated")
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	r.unreadable.Tell(key, object, t.forbidden.Unread(), "its replicas count as 0")
+	return t, pods, nil
 }
 
 // write patches the metadata of the Pods that change, and returns them as stored, by UID. It tries all Pods: an error for one

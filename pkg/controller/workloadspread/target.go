@@ -10,8 +10,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,10 +19,8 @@ import (
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/spread"
+	"kruise.io/kruise/pkg/workloadclient"
 )
-
-// customPeriod is the time between two reads of a workload of a custom kind. There are no events for it.
-const customPeriod = 15 * time.Second
 
 // ownerKept is how long the controller of an object between a custom workload and its Pods is remembered.
 const ownerKept = 10 * time.Minute
@@ -35,6 +31,8 @@ type target struct {
 	replicas int
 	// latest is the version of new Pods, or empty if it is not known.
 	latest string
+	// forbidden is set if the controllers may not read the scale of the workload, and need it.
+	forbidden *workloadclient.ForbiddenError
 	// again is when the target is read again, if nothing says when it changes, or zero.
 	again time.Duration
 	// pods lists the Pods as the cache shows them now. A pass calls it again after a conflict.
@@ -126,18 +124,18 @@ func filtered(object *v1beta1.WorkloadSpread, pods []*corev1.Pod) []*corev1.Pod 
 }
 
 // ofCustom returns a workload of a kind that the administrator allows, as its server says. Nothing says when it changes, so it
-// is read again after customPeriod, also if it does not exist yet. Its Pods have no versions.
+// is read again after controller.UnwatchedPeriod, also if it does not exist yet. Its Pods have no versions.
 func (r *Reconciler) ofCustom(ctx context.Context, object *v1beta1.WorkloadSpread) (*target, error) {
 	workload, err := r.custom.Target(ctx, object)
 	if err != nil {
 		return nil, err
 	}
 	t := nothing()
-	t.again = customPeriod
+	t.again = controller.UnwatchedPeriod
 	if workload == nil {
 		return t, nil
 	}
-	t.latest, t.replicas = spread.Unversioned, workload.Replicas
+	t.latest, t.replicas, t.forbidden = spread.Unversioned, workload.Replicas, workload.Forbidden
 	t.pods = func() ([]*corev1.Pod, error) {
 		pods, err := r.ownedBy(object, []types.UID{workload.UID})
 		if err != nil || workload.Entry == nil || len(workload.Entry.SubResources) == 0 {
@@ -202,20 +200,12 @@ func (r *Reconciler) controllerOf(ctx context.Context, namespace string, ref *me
 			return above, nil
 		}
 	}
-	objects, err := r.custom.Resource(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind(), namespace)
-	// The kind is not served any more, so its objects are gone.
-	if meta.IsNoMatchError(err) {
+	object, err := r.custom.Get(ctx, schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind(), namespace, ref.Name)
+	if workloadclient.Missing(err) || err == nil && object.GetUID() != ref.UID {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
-	}
-	object, err := objects.Get(ctx, ref.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && object.GetUID() != ref.UID {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get %s %s: %w", ref.Kind, ref.Name, err)
 	}
 	above := metav1.GetControllerOf(object)
 	r.above.Add(ref.UID, above, ownerKept)

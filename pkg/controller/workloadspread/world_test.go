@@ -7,9 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -56,6 +62,46 @@ func (w *world) ofCloneSet(replicas int32, subsets []v1beta1.WorkloadSpreadSubse
 	w.t.Helper()
 	w.Add(&v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "web"}, Spec: v1beta1.CloneSetSpec{Replicas: &replicas}})
 	w.spread("apps.kruise.io/v1alpha1", "CloneSet", subsets, edits...)
+}
+
+// ofGame adds WorkloadSpread ws of Game web, whose Pods belong to a Team. It has half of its replicas in subset a.
+func (w *world) ofGame(replicas int64) *dynamicfake.FakeDynamicClient {
+	w.t.Helper()
+	version := schema.GroupVersion{Group: "example.com", Version: "v1"}
+	object := func(kind, name string, owners ...any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": version.String(), "kind": kind, "metadata": map[string]any{
+			"namespace": "ns", "name": name, "uid": name, "ownerReferences": owners,
+		}}}
+	}
+	owner := map[string]any{"apiVersion": version.String(), "kind": "Game", "name": "web", "uid": "web", "controller": true}
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		version.WithResource("games"): "GameList", version.WithResource("teams"): "TeamList",
+	}, object("Game", "web"), object("Team", "team", owner))
+	client.PrependReactor("get", "games", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return action.GetSubresource() == "scale", &unstructured.Unstructured{Object: map[string]any{
+			"spec": map[string]any{"replicas": replicas},
+		}}, nil
+	})
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{version})
+	mapper.Add(version.WithKind("Game"), meta.RESTScopeNamespace)
+	mapper.Add(version.WithKind("Team"), meta.RESTScopeNamespace)
+	w.r.custom.Dynamic, w.r.custom.Mapper = client, mapper
+	w.Add(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: controllertest.SystemNamespace, Name: pub.ConfigurationName},
+		Data: map[string]string{pub.WorkloadSpreadWorkloadsKey: `{"workloads":[{"group":"example.com","kind":"Game",` +
+			`"subResources":[{"group":"example.com","kind":"Team"}]}]}`},
+	})
+	half := v1beta1.WorkloadSpreadSubset{Name: "a", MaxReplicas: new(intstr.FromString("50%"))}
+	w.spread(version.String(), "Game", []v1beta1.WorkloadSpreadSubset{half, open("b")})
+	return client
+}
+
+// teamPod adds a Pod of the Team of Game web, in subset a.
+func (w *world) teamPod(name string) {
+	w.t.Helper()
+	w.Add(pod(name, "a", func(pod *corev1.Pod) {
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Team", Name: "team", UID: "team", Controller: new(true)}}
+	}))
 }
 
 func limited(name string, limit int32) v1beta1.WorkloadSpreadSubset {
