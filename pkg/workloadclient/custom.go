@@ -12,8 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -97,6 +99,21 @@ func AllowedKinds(ctx context.Context, kube kubernetes.Interface, namespace, key
 		return "", fmt.Errorf("get ConfigMap %s: %w", pub.ConfigurationName, err)
 	}
 	return config.Data[key], nil
+}
+
+// KindsOfPersistentPodStates returns the kinds that the administrator lists for PersistentPodStates. A list that cannot be parsed lists
+// nothing.
+func KindsOfPersistentPodStates(ctx context.Context, kube kubernetes.Interface, namespace string) (sets.Set[schema.GroupKind], error) {
+	list, err := AllowedKinds(ctx, kube, namespace, pub.PersistentPodStateWorkloadsKey)
+	if err != nil {
+		return nil, err
+	}
+	listed, err := spread.KindsIn(list)
+	if err != nil {
+		klog.FromContext(ctx).Info("The list of kinds is ignored: correct it", "configMap", klog.KRef(namespace, pub.ConfigurationName),
+			"key", pub.PersistentPodStateWorkloadsKey, "reason", err.Error())
+	}
+	return listed, nil
 }
 
 // ForbiddenError is the error for a kind of workload that the account may not read. It wraps the error of the server.

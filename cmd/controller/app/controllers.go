@@ -93,7 +93,9 @@ var controllers = []descriptor{
 		func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 			return workloadspread.New(deps, workloadspread.Options{Namespace: o.SystemNamespace})
 		}},
-	{"persistentpodstate", "PersistentPodState", nil, alone(persistentpodstate.New)},
+	{"persistentpodstate", "PersistentPodState", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+		return persistentpodstate.New(deps, persistentpodstate.Options{Namespace: o.SystemNamespace})
+	}},
 	{"podprobemarker", "PodProbeMarker", allOf(features.KruiseDaemon, features.PodProbeMarkerGate), alone(podprobemarker.New)},
 	{"nodepodprobe", "NodePodProbe", allOf(features.KruiseDaemon, features.PodProbeMarkerGate), alone(nodepodprobe.New)},
 	{"resourcedistribution", "ResourceDistribution", allOf(features.ResourceDistributionGate), alone(resourcedistribution.New)},

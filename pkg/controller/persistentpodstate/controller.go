@@ -3,18 +3,16 @@ package persistentpodstate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
@@ -30,9 +28,20 @@ import (
 // Name is the controller's name in logs, events and metrics.
 const Name = "persistentpodstate-controller"
 
+// ownerIndex finds Pods by the name of their controller, if its kind is not in the table of workload kinds. The values are
+// "namespace/name".
+const ownerIndex = "customOwner"
+
 var resource = v1beta1.SchemeGroupVersion.WithResource("persistentpodstates")
 
-// Reconciler reconciles PersistentPodStates. Its fields are set before the controller starts, and only read afterwards.
+// Options are the options of this controller.
+type Options struct {
+	// Namespace is the system namespace, which has the administrator's list of custom workloads.
+	Namespace string
+}
+
+// Reconciler reconciles PersistentPodStates. Its fields are set before the controller starts, and only read afterwards. listed, pacer,
+// unreadable and ungenerated have locks of their own.
 type Reconciler struct {
 	// client writes PersistentPodStates, and states finds them by their target. pods finds Pods by their owner.
 	client client.PersistentPodStatesGetter
@@ -44,39 +53,47 @@ type Reconciler struct {
 	workloads workloadclient.Custom
 	guard     engine.Guard
 	recorder  record.EventRecorder
-	// unreadable prevents that the same event is sent in each pass. It has a lock of its own.
-	unreadable *controller.Unreadable
+	clock     clock.PassiveClock
+	// listed has the kinds that the administrator allows. pacer limits how often their workloads are read for their annotations.
+	listed *listed
+	pacer  *controller.Pacer
+	// unreadable and ungenerated prevent that the same event about a target, or about a workload to generate from, is sent in each pass.
+	unreadable  *controller.Unreadable
+	ungenerated *controller.Unreadable
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
-func New(deps controller.Deps) (*reconcile.Controller, error) {
-	_, c := build(deps)
+func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
+	_, c := build(deps, options)
 	return c.Build()
 }
 
 // build makes the Reconciler, and adds its indexes and watches to the informers.
-func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.PersistentPodState]) {
+func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.PersistentPodState]) {
 	core, states := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().PersistentPodStates()
 	r := &Reconciler{
 		client: deps.Kruise.AppsV1beta1(), nodes: core.Nodes().Lister(), sets: map[schema.GroupKind]cache.Indexer{},
-		workloads: workloadclient.Custom{Kube: deps.Kube, Dynamic: deps.Dynamic, Mapper: deps.Mapper},
+		workloads: workloadclient.Custom{Kube: deps.Kube, Dynamic: deps.Dynamic, Mapper: deps.Mapper, Namespace: options.Namespace},
+		clock:     deps.Clock, pacer: controller.NewPacer(controller.UnwatchedPeriod),
 	}
 	c := controller.For(deps, Name, states, r.Reconcile)
+	r.listed = &listed{kube: deps.Kube, namespace: options.Namespace, clock: deps.Clock}
 	// A key without a PersistentPodState can be that of a workload whose annotations ask for one.
 	c.Absent(r.absent)
 	c.Guards(resource, states)
 	r.guard, r.recorder = c.Guard(), c.Recorder()
-	r.unreadable = controller.NewUnreadable(r.recorder)
+	r.unreadable, r.ungenerated = controller.NewUnreadable(r.recorder), controller.NewUnreadable(r.recorder)
 	c.Forget(func(state *v1beta1.PersistentPodState) { r.unreadable.Forget(keyOf(state)) })
 	// The index finds the PersistentPodStates of a workload for events of its Pods.
 	for name, values := range podtopology.Indexers() {
 		r.states = c.Index(states, name, values)
 	}
 	r.pods = c.IndexByOwner(core.Pods())
+	c.Index(core.Pods(), ownerIndex, customOwner)
 	c.WatchChanges(core.Pods(), r.podChanged)
 	for kind, informer := range controller.Workloads(deps, ordered) {
 		r.sets[kind] = informer.Informer().GetIndexer()
-		// Custom kinds are not watched: their PersistentPodStates are reconciled when a Pod changes.
+		// Custom kinds are not watched: their PersistentPodStates are reconciled when a Pod changes, and once a period.
 		c.WatchChanges(informer, r.workloadChanged(kind))
 	}
 	return r, c
@@ -86,7 +103,8 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.Persisten
 func ordered(kind *kinds.Kind) bool { return kind.StableNames }
 
 // podChanged returns the PersistentPodStates for which a change of a Pod matters: of its readiness, its node, its deletion or
-// its annotations. before is nil for a new Pod, and after is nil for a deleted one.
+// its annotations. A Pod that is new to a workload of a custom kind matters for the one that the annotations of the workload ask for,
+// which has the name of the workload, and need not exist. before is nil for a new Pod, and after is nil for a deleted one.
 func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.NamespacedName) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
@@ -101,6 +119,9 @@ func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.Names
 	found, _ := podtopology.OfController(r.states, pod) // The index exists.
 	for _, state := range found {
 		keys = append(keys, controller.Self(state)...)
+	}
+	if ref := customController(pod); ref != nil && old == nil {
+		keys = append(keys, types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name})
 	}
 	return keys
 }
@@ -163,11 +184,16 @@ func targetKind(state *v1beta1.PersistentPodState) schema.GroupKind {
 // pass keeps a generated PersistentPodState as its workload says, and records the Pods of the target. The spec comes first, because
 // the records depend on its keys.
 func (r *Reconciler) pass(ctx context.Context, state *v1beta1.PersistentPodState) error {
-	state, err := r.regenerate(ctx, state)
+	kind := targetKind(state)
+	workload, err := r.workload(ctx, kind, state.Namespace, state.Spec.TargetRef.Name)
+	if err != nil {
+		return err
+	}
+	state, err = r.regenerate(ctx, state, workload)
 	if err != nil || state == nil {
 		return err
 	}
-	found, err := r.target(ctx, state)
+	found, err := r.target(ctx, kind, workload)
 	if err != nil {
 		return err
 	}
@@ -189,62 +215,4 @@ func (r *Reconciler) pass(ctx context.Context, state *v1beta1.PersistentPodState
 		r.guard.Wrote(state.UID, resource.GroupResource(), stored.ResourceVersion)
 	}
 	return err
-}
-
-// target is the workload of a PersistentPodState, as far as a pass needs it.
-type target struct {
-	// uid finds the Pods that the workload owns.
-	uid types.UID
-	// ordinals are those in range. all is true if they are not known, so that every ordinal counts as in range.
-	ordinals map[int]bool
-	all      bool
-}
-
-// target returns the workload of a PersistentPodState, or nil if it does not exist or is being deleted. Its records go then
-// (cases 7 and 14 of docs/contract/persistentpodstate.md).
-func (r *Reconciler) target(ctx context.Context, state *v1beta1.PersistentPodState) (*target, error) {
-	ref, kind := &state.Spec.TargetRef, targetKind(state)
-	// The caches have both kinds of StatefulSets.
-	if cached := r.sets[kind]; cached != nil {
-		item, found, err := cached.GetByKey(state.Namespace + "/" + ref.Name)
-		object, ok := item.(kinds.Object)
-		if err != nil || !found || !ok || object.GetDeletionTimestamp() != nil {
-			return nil, err
-		}
-		return known(object), nil
-	}
-	return r.custom(ctx, kind, state.Namespace, ref.Name)
-}
-
-// custom reads a workload of a kind that the administrator allows, and its number of Pods from the scale subresource. It
-// returns nil without an error if the workload does not exist or is being deleted. A kind or a scale that cannot be read is an
-// error: without the number, the records of Pods that were scaled in could not be told from others.
-func (r *Reconciler) custom(ctx context.Context, kind schema.GroupKind, namespace, name string) (*target, error) {
-	object, err := r.workloads.Get(ctx, kind, namespace, name)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case object.GetDeletionTimestamp() != nil:
-		return nil, nil
-	}
-	scale, err := r.workloads.Get(ctx, kind, namespace, name, "scale")
-	if err != nil {
-		return nil, err
-	}
-	replicas, found, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
-	if err != nil || !found {
-		return nil, errors.Join(fmt.Errorf("the scale of %s %s has no spec.replicas", kind, name), err)
-	}
-	// Custom kinds have no reserved ordinals, and begin with 0.
-	return &target{uid: object.GetUID(), ordinals: inRange(int(replicas), 0, nil)}, nil
-}
-
-// podsOf returns the Pods of a target. A nil target has none.
-func (r *Reconciler) podsOf(found *target) ([]*corev1.Pod, error) {
-	if found == nil {
-		return nil, nil
-	}
-	return controller.ByOwner[*corev1.Pod](r.pods, found.uid)
 }

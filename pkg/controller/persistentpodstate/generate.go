@@ -36,18 +36,16 @@ func source(workload metav1.Object) string {
 // weight is the weight of a generated preference: the highest that Kubernetes accepts.
 const weight = 100
 
-// generated returns the spec that the annotations of a workload ask for, or nil if they do not ask for one. They ask for one if
-// they switch the generation on and name at least one node label.
-func generated(kind schema.GroupKind, workload metav1.Object) *v1beta1.PersistentPodStateSpec {
+// generated returns the spec that the annotations of a workload ask for, without the target, or nil if they do not ask for one. They ask
+// for one if they switch the generation on and name at least one node label.
+func generated(workload metav1.Object) *v1beta1.PersistentPodStateSpec {
 	annotations := workload.GetAnnotations()
 	required, preferred := split(annotations[pub.RequiredPersistentTopologyKey]), split(annotations[pub.PreferredPersistentTopologyKey])
 	if !switchedOn(workload) || len(required)+len(preferred) == 0 {
 		return nil
 	}
 	// The retention policy is left to the user.
-	spec := &v1beta1.PersistentPodStateSpec{TargetRef: v1beta1.TargetReference{
-		APIVersion: kinds.Of(kind).Resource.GroupVersion().String(), Kind: kind.Kind, Name: workload.GetName(),
-	}}
+	spec := &v1beta1.PersistentPodStateSpec{}
 	if len(required) > 0 {
 		spec.RequiredPersistentTopology = &v1beta1.NodeTopologyTerm{Keys: required}
 	}
@@ -78,65 +76,67 @@ func split(text string) (items []string) {
 }
 
 // absent generates the PersistentPodState of the workload of this name. If two workloads of different kinds have the name, it
-// takes one of them. A PersistentPodState that a user creates at the same time wins, and stays as it is (case 12).
+// takes one of them.
 func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
-	for kind, cached := range r.sets {
-		item, found, err := cached.GetByKey(key.String())
-		workload, ok := item.(kinds.Object)
-		if err != nil || !found || !ok || workload.GetDeletionTimestamp() != nil {
-			continue
+	for kind := range r.sets {
+		workload, err := r.cached(kind, key.Namespace, key.Name)
+		if err != nil {
+			return reconcile.Result{}, err
 		}
-		spec := generated(kind, workload)
-		if spec == nil {
-			continue
+		asked, err := r.generate(ctx, kinds.Of(kind).Resource.GroupVersion().WithKind(kind.Kind), workload)
+		if asked || err != nil {
+			return reconcile.Result{}, err
 		}
-		version := kinds.Of(kind).Resource.GroupVersion().WithKind(kind.Kind)
-		owner := metav1.NewControllerRef(workload, version)
-		owner.BlockOwnerDeletion = nil // The controller deletes the PersistentPodState with the workload.
-		_, err = r.client.PersistentPodStates(key.Namespace).Create(ctx, &v1beta1.PersistentPodState{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: key.Name, Namespace: key.Namespace, OwnerReferences: []metav1.OwnerReference{*owner},
-				Annotations: map[string]string{pub.PersistentPodStateSourceKey: source(workload)},
-			},
-			Spec: *spec,
-		}, metav1.CreateOptions{})
-		// The cache may not show an object that was just created. Its event starts the pass that compares it.
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return reconcile.Result{}, fmt.Errorf("create PersistentPodState: %w", err)
-		}
-		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{}, nil
+	return r.absentOfCustom(ctx, key)
 }
 
-// regenerate follows the annotations of the workload that controls a PersistentPodState of its name. It writes only after a change
-// of the annotations, and only the fields that they set, so that what users set stays. It returns the stored object, or nil if it
-// was deleted. Other PersistentPodStates belong to users, and are returned as they are.
-func (r *Reconciler) regenerate(ctx context.Context, state *v1beta1.PersistentPodState) (*v1beta1.PersistentPodState, error) {
+// generate creates the PersistentPodState that the annotations of a workload ask for, and reports whether they ask for one. The workload
+// can be nil. A PersistentPodState that a user creates at the same time wins, and stays as it is (case 12).
+func (r *Reconciler) generate(ctx context.Context, kind schema.GroupVersionKind, workload kinds.Object) (asked bool, err error) {
+	if workload == nil {
+		return false, nil
+	}
+	spec := generated(workload)
+	if spec == nil {
+		return false, nil
+	}
+	spec.TargetRef = v1beta1.TargetReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: workload.GetName()}
+	owner := metav1.NewControllerRef(workload, kind)
+	owner.BlockOwnerDeletion = nil // The controller deletes the PersistentPodState with the workload.
+	_, err = r.client.PersistentPodStates(workload.GetNamespace()).Create(ctx, &v1beta1.PersistentPodState{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: workload.GetName(), Namespace: workload.GetNamespace(), OwnerReferences: []metav1.OwnerReference{*owner},
+			Annotations: map[string]string{pub.PersistentPodStateSourceKey: source(workload)},
+		},
+		Spec: *spec,
+	}, metav1.CreateOptions{})
+	// The cache may not show an object that was just created. Its event starts the pass that compares it.
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return true, fmt.Errorf("create PersistentPodState: %w", err)
+	}
+	return true, nil
+}
+
+// regenerate follows the annotations of the target, if it controls the PersistentPodState and has its name. workload is the target, or
+// nil. regenerate writes only after a change of the annotations, and only the fields that they set, so that what users set stays. It
+// returns the stored object, or nil if it was deleted. Other PersistentPodStates belong to users, and are returned as they are.
+func (r *Reconciler) regenerate(
+	ctx context.Context, state *v1beta1.PersistentPodState, workload kinds.Object,
+) (*v1beta1.PersistentPodState, error) {
 	owner := metav1.GetControllerOfNoCopy(state)
-	if owner == nil || owner.Name != state.Name {
+	if owner == nil || owner.Name != state.Name || owner.Name != state.Spec.TargetRef.Name || kindOf(owner) != targetKind(state) {
 		return state, nil
-	}
-	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
-	cached := r.sets[kind]
-	// The controller is of a kind from which nothing is generated.
-	if cached == nil {
-		return state, nil
-	}
-	item, found, err := cached.GetByKey(state.Namespace + "/" + owner.Name)
-	workload, ok := item.(kinds.Object)
-	if err != nil {
-		return nil, fmt.Errorf("read %s %s from its cache: %w", owner.Kind, owner.Name, err)
 	}
 	last, followed := state.Annotations[pub.PersistentPodStateSourceKey]
 	// The workload is gone, was replaced, or does not ask for a PersistentPodState. One that never followed it is a user's.
-	if !found || !ok || workload.GetUID() != owner.UID || workload.GetDeletionTimestamp() != nil || !switchedOn(workload) {
+	if workload == nil || workload.GetUID() != owner.UID || !switchedOn(workload) {
 		if !followed {
 			return state, nil
 		}
 		return nil, r.remove(ctx, state)
 	}
-	spec := generated(kind, workload)
+	spec := generated(workload)
 	// The annotation has the source of the last write. As long as it is the same, changes of the spec are those of users.
 	if spec == nil || followed && last == source(workload) {
 		return state, nil

@@ -37,7 +37,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	f := controllertest.New(t, "")
-	r, skeleton := build(f.Deps)
+	r, skeleton := build(f.Deps, Options{Namespace: controllertest.SystemNamespace})
 	f.Control(skeleton)
 	w := &world{Fixture: f, t: t, r: r}
 	for _, name := range []string{"n1", "n2", "n3"} {

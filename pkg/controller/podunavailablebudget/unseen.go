@@ -7,13 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
-	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/disruption"
 	"kruise.io/kruise/pkg/workload/kinds"
-	"kruise.io/kruise/pkg/workload/spread"
 	"kruise.io/kruise/pkg/workloadclient"
 )
 
@@ -89,18 +86,9 @@ func (w *workloads) askForScale(ctx context.Context, namespace, version string, 
 // countListed counts a workload without a readable scale by its field spec.replicas, if the administrator lists its kind for
 // PersistentPodStates. A list that cannot be parsed lists nothing: it must not block disruptions.
 func (w *workloads) countListed(ctx context.Context, kind schema.GroupKind, object *unstructured.Unstructured, found *size) error {
-	list, err := workloadclient.AllowedKinds(ctx, w.clients.Kube, w.namespace, pub.PersistentPodStateWorkloadsKey)
-	if err != nil {
+	listed, err := workloadclient.KindsOfPersistentPodStates(ctx, w.clients.Kube, w.namespace)
+	if err != nil || !listed.Has(kind) {
 		return err
-	}
-	entry, err := spread.CustomIn(list, kind)
-	if err != nil {
-		klog.FromContext(ctx).Info("The list of kinds is ignored: correct it", "configMap", klog.KRef(w.namespace, pub.ConfigurationName),
-			"key", pub.PersistentPodStateWorkloadsKey, "reason", err.Error())
-		return nil
-	}
-	if entry == nil {
-		return nil
 	}
 	if replicas, has, err := unstructured.NestedInt64(object.Object, "spec", "replicas"); has && err == nil {
 		found.replicas, found.uncounted, found.unreadable = int32(replicas), false, schema.GroupResource{}
