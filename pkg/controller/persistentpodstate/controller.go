@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,9 @@ import (
 // Name is the controller's name in logs, events and metrics.
 const Name = "persistentpodstate-controller"
 
+// pace is the minimum time between two reads of a target of a custom kind. One read covers all Pods that changed since the last one.
+const pace = time.Second
+
 // ownerIndex finds Pods by the name of their controller, if its kind is not in the table of workload kinds. The values are
 // "namespace/name".
 const ownerIndex = "customOwner"
@@ -41,7 +45,7 @@ type Options struct {
 }
 
 // Reconciler reconciles PersistentPodStates. Its fields are set before the controller starts, and only read afterwards. listed, pacer,
-// unreadable and ungenerated have locks of their own.
+// targets, unreadable and ungenerated have locks of their own.
 type Reconciler struct {
 	// client writes PersistentPodStates, and states finds them by their target. pods finds Pods by their owner.
 	client client.PersistentPodStatesGetter
@@ -54,9 +58,11 @@ type Reconciler struct {
 	guard     engine.Guard
 	recorder  record.EventRecorder
 	clock     clock.PassiveClock
-	// listed has the kinds that the administrator allows. pacer limits how often their workloads are read for their annotations.
-	listed *listed
-	pacer  *controller.Pacer
+	// listed has the kinds that the administrator allows. pacer limits how often their workloads are read for their annotations, and
+	// targets how often targets of custom kinds are read.
+	listed  *listed
+	pacer   *controller.Pacer
+	targets *controller.Pacer
 	// unreadable and ungenerated prevent that the same event about a target, or about a workload to generate from, is sent in each pass.
 	unreadable  *controller.Unreadable
 	ungenerated *controller.Unreadable
@@ -74,7 +80,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r := &Reconciler{
 		client: deps.Kruise.AppsV1beta1(), nodes: core.Nodes().Lister(), sets: map[schema.GroupKind]cache.Indexer{},
 		workloads: workloadclient.Custom{Kube: deps.Kube, Dynamic: deps.Dynamic, Mapper: deps.Mapper, Namespace: options.Namespace},
-		clock:     deps.Clock, pacer: controller.NewPacer(controller.UnwatchedPeriod),
+		clock:     deps.Clock, pacer: controller.NewPacer(controller.UnwatchedPeriod), targets: controller.NewPacer(pace),
 	}
 	c := controller.For(deps, Name, states, r.Reconcile)
 	r.listed = &listed{kube: deps.Kube, namespace: options.Namespace, clock: deps.Clock}
@@ -83,7 +89,10 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c.Guards(resource, states)
 	r.guard, r.recorder = c.Guard(), c.Recorder()
 	r.unreadable, r.ungenerated = controller.NewUnreadable(r.recorder), controller.NewUnreadable(r.recorder)
-	c.Forget(func(state *v1beta1.PersistentPodState) { r.unreadable.Forget(keyOf(state)) })
+	c.Forget(func(state *v1beta1.PersistentPodState) {
+		r.unreadable.Forget(keyOf(state))
+		r.targets.Forget(keyOf(state))
+	})
 	// The index finds the PersistentPodStates of a workload for events of its Pods.
 	for name, values := range podtopology.Indexers() {
 		r.states = c.Index(states, name, values)
@@ -158,6 +167,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPod
 	if state.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
+	custom := r.sets[targetKind(state)] == nil
+	if custom {
+		if early := r.targets.Wait(keyOf(state), r.clock.Now()); early > 0 {
+			return reconcile.Result{RequeueAfter: early, KeepFailures: true}, nil
+		}
+	}
 	err = r.pass(ctx, state)
 	forbidden, is := errors.AsType[*workloadclient.ForbiddenError](err)
 	if err != nil && !is {
@@ -165,7 +180,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPod
 	}
 	r.unreadable.Tell(keyOf(state), state, forbidden.Unread(), "its Pods are not recorded")
 	// Nothing says when a workload of a custom kind changes.
-	if r.sets[targetKind(state)] == nil {
+	if custom {
 		result.RequeueAfter = controller.UnwatchedPeriod
 	}
 	return result, nil

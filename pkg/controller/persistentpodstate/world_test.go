@@ -17,6 +17,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
@@ -39,6 +40,7 @@ func newWorld(t *testing.T) *world {
 	f := controllertest.New(t, "")
 	r, skeleton := build(f.Deps, Options{Namespace: controllertest.SystemNamespace})
 	f.Control(skeleton)
+	r.targets = controller.NewPacer(0)
 	w := &world{Fixture: f, t: t, r: r}
 	for _, name := range []string{"n1", "n2", "n3"} {
 		labels := map[string]string{host: name}
