@@ -73,7 +73,8 @@ func (r *Reconciler) pass(ctx context.Context, job *v1beta1.BroadcastJob, view *
 // report writes the status and then sends the events, or returns the delay until the status may be written. A status that says more
 // than other counts does not wait.
 func (r *Reconciler) report(ctx context.Context, job *v1beta1.BroadcastJob, v *verdict) (wait time.Duration, err error) {
-	urgent := v.finish || decided(&v.status) != nil || job.Status.Phase != v.status.Phase || job.Status.Desired != v.status.Desired || v.status.Active == 0
+	urgent := v.finish || decided(&v.status) != nil || v.status.Active == 0 ||
+		job.Status.Phase != v.status.Phase || job.Status.Desired != v.status.Desired
 	if wait, err = r.statuses.Report(ctx, job, &v.status, int(v.status.Desired), urgent); err != nil || wait > 0 {
 		return wait, err
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // candidates returns the Pods to bring to the target revision, in the order of their update. It returns no more Pods than are wanted
-// there. The result is nil without an error if no update is due, or if updates are stopped. A negative UpdateNum is a rollback to the current revision: see
-// rollout.Diff.
+// there. The result is nil without an error if no update is due, or if updates are stopped. A negative UpdateNum is a rollback to the
+// current revision: see rollout.Diff.
 func (p *planner) candidates() ([]*corev1.Pod, *appsv1.ControllerRevision, error) {
 	if p.diff.UpdateNum == 0 || p.stopped() {
 		return nil, nil, nil

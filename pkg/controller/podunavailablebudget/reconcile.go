@@ -106,8 +106,8 @@ func (r *Reconciler) tell(ctx context.Context, budget *v1beta1.PodUnavailableBud
 }
 
 // notCounted reports why a budget cannot be counted. The last count stays, so admission continues with it. A failure that needs
-// a user's action is retried every controller.UnwatchedPeriod: the missing kind may be installed. Failures that pass by themselves are retried
-// soon, without an event.
+// a user's action is retried every controller.UnwatchedPeriod: the missing kind may be installed. Failures that pass by themselves are
+// retried soon, without an event.
 func (r *Reconciler) notCounted(budget *v1beta1.PodUnavailableBudget, err error) (reconcile.Result, error) {
 	var remedy string
 	switch {
