@@ -68,18 +68,21 @@ func (c *containers) Close(ctx context.Context) error {
 // if the command failed, ErrTimedOut, ErrTooMuchOutput, ErrNotStarted, or the error of a call that failed. Only the text of the
 // last two comes from the runtime, which may mention the command.
 func (c *containers) ExecSync(ctx context.Context, id string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error) {
-	limited, cancel := context.WithTimeout(ctx, timeout+lateAnswer)
+	deadline := time.Now().Add(timeout + lateAnswer)
+	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	// CRI counts in whole seconds, so the timeout is rounded up. A zero would mean no timeout.
 	seconds := int64((timeout + time.Second - 1) / time.Second)
 	response, err := c.client.ExecSync(limited, &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: cmd, Timeout: seconds})
+	// The time decides, not the context: the server ends the call at the same moment, and its error can arrive before the context ends.
+	late := !time.Now().Before(deadline)
 	switch {
 	case err == nil:
 	// The caller gave up, or the runtime answers nothing at all. Neither says anything about the command.
-	case ctx.Err() != nil || limited.Err() != nil && !c.answers(ctx):
+	case ctx.Err() != nil || late && !c.answers(ctx):
 		return nil, nil, fmt.Errorf("the runtime does not answer: %w", err)
 	// The runtime answers, so the command is what takes too long.
-	case limited.Err() != nil || status.Code(err) == codes.DeadlineExceeded:
+	case late || status.Code(err) == codes.DeadlineExceeded:
 		return nil, nil, fmt.Errorf("%w after %v", ErrTimedOut, timeout)
 	case status.Code(err) == codes.ResourceExhausted:
 		return nil, nil, ErrTooMuchOutput
