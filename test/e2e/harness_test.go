@@ -153,6 +153,15 @@ func (e *env) apply(manifest string, args ...string) string {
 	return out.String()
 }
 
+// established waits until a CustomResourceDefinition is served. kubectl does not wait for one whose conditions are not written yet.
+func (e *env) established(definition string) {
+	e.t.Helper()
+	e.eventually("the definition is established", func(c *require.Assertions, ctx context.Context) {
+		out, err := e.command(ctx, "wait", "customresourcedefinition", definition, "--for=condition=Established").CombinedOutput()
+		c.NoError(err, "%s", out)
+	})
+}
+
 // eventually waits until check passes.
 func (e *env) eventually(what string, check func(c *require.Assertions, ctx context.Context)) {
 	e.t.Helper()

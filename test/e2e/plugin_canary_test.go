@@ -59,11 +59,7 @@ func TestPluginApprovesRollouts(t *testing.T) {
 		out, err := e.command(context.WithoutCancel(t.Context()), "delete", "customresourcedefinition", "rollouts.rollouts.kruise.io").CombinedOutput()
 		assert.NoError(t, err, "%s", out)
 	})
-	// A new definition has no conditions, which kubectl does not wait for on old versions of Kubernetes.
-	e.eventually("the definition is established", func(c *require.Assertions, ctx context.Context) {
-		out, err := e.command(ctx, "wait", "customresourcedefinition", "rollouts.rollouts.kruise.io", "--for=condition=Established").CombinedOutput()
-		c.NoError(err, "%s", out)
-	})
+	e.established("rollouts.rollouts.kruise.io")
 	e.apply(manifest("web", "replicas: 3", "replicas: 1", "terminationGracePeriodSeconds: 5", "nodeSelector: {e2e: none}"))
 	e.eventually("the Rollouts", func(c *require.Assertions, ctx context.Context) {
 		command := e.command(ctx, "apply", "-f", "-")

@@ -79,7 +79,6 @@ func TestCustomResourcesProtectADefinition(t *testing.T) {
 			_ = e.command(context.WithoutCancel(t.Context()), args...).Run()
 		}
 	})
-	e.kubectl("wait", "customresourcedefinition", definition, "--for=condition=Established")
 	e.eventually("a custom resource", func(c *require.Assertions, ctx context.Context) {
 		command := e.command(ctx, "apply", "-f", "-")
 		command.Stdin = strings.NewReader("apiVersion: " + group + "/v1\nkind: Doll\nmetadata: {name: one}\n")

@@ -98,7 +98,7 @@ func (m *move) toDefinitions() {
 		require.NoError(m.t, err, kind.kind)
 	}
 	for _, kind := range m.kinds {
-		m.kubectl("wait", "--for=condition=Established", "--timeout=1m", "crd/"+kind.plural+"."+kind.group)
+		m.established(kind.plural + "." + kind.group)
 	}
 	text, err := json.Marshal(map[string]any{"direction": "forward", "step": "compare", "old": oldManager()})
 	require.NoError(m.t, err)

@@ -228,7 +228,7 @@ rules: [{apiGroups: [example.com], resources: [%[1]s, %[1]s/scale], verbs: [get]
 	for _, account := range readers {
 		require.NoError(t, bind(t.Context(), plural+"-"+account, plural, account))
 	}
-	mustKubectl(t, "wait", "customresourcedefinition", plural+".example.com", "--for=condition=Established", "--timeout=60s")
+	established(t, plural+".example.com")
 	return plural
 }
 

@@ -90,6 +90,15 @@ func mustKubectl(t *testing.T, args ...string) string {
 	return out
 }
 
+// established waits until a CustomResourceDefinition is served. kubectl does not wait for one whose conditions are not written yet.
+func established(t *testing.T, name string) {
+	t.Helper()
+	eventually(t, func() bool {
+		_, err := kubectl(t, "", "wait", "customresourcedefinition", name, "--for=condition=Established")
+		return err == nil
+	})
+}
+
 // eventually waits until the function returns true.
 func eventually(t *testing.T, happened func() bool) {
 	t.Helper()

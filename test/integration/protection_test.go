@@ -237,7 +237,7 @@ spec:
 		_, _ = kubectl(t, "", "label", "customresourcedefinition", name, protectionLabel+"-")
 		_, _ = kubectl(t, "", "delete", "customresourcedefinition", name, "--wait=false")
 	})
-	mustKubectl(t, "wait", "customresourcedefinition", name, "--for=condition=Established", "--timeout=60s")
+	established(t, name)
 	toy := "apiVersion: example.com/v1\nkind: Toy" + plural + "\nmetadata: {name: bear, finalizers: [example.com/stay]}\n"
 	eventually(t, func() bool {
 		_, err := kubectl(t, toy, "--namespace", namespace, "apply", "-f", "-")
