@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // network is what lies between kube-apiserver and a server: a TCP proxy.
@@ -160,7 +162,8 @@ func measure(count int, request func(i int) error) latency {
 func TestBadNetworkDelaysNobodyElse(t *testing.T) {
 	protected(t)
 	n := networkToServer(t)
-	namespace := newNamespace(t)
+	// The controller, which does not run here, gives a namespace this label if nothing changes its Pods.
+	namespace := newLabelledNamespace(t, map[string]string{pub.PodCreationKey: pub.PodCreationIgnored})
 	l := startLoad(t, env.kruise.AppsV1beta1().CloneSets(newNamespace(t)), 4)
 	request := func(i int) error {
 		name := fmt.Sprintf("c-%d-%d", i, time.Now().UnixNano())
