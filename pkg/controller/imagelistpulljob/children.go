@@ -11,14 +11,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 )
-
-// defaultTimeout is the timeout in seconds that the API sets.
-const defaultTimeout int32 = 600
 
 // templateHash returns the hash of where and how images are pulled. The images themselves are not part of it. Adding an image
 // therefore leaves the other children as they are, and another setting replaces all of them.
@@ -95,11 +91,9 @@ func limitTimeout(template *v1beta1.ImagePullJobTemplate) {
 	if deadline == nil {
 		return
 	}
-	if template.PullPolicy == nil {
-		template.PullPolicy = &v1beta1.PullPolicy{}
-	}
-	timeout := ptr.Deref(template.PullPolicy.TimeoutSeconds, defaultTimeout)
-	template.PullPolicy.TimeoutSeconds = new(int32(min(int64(timeout), *deadline)))
+	v1beta1.SetDefaults_ImagePullJobTemplate(template) // A template that was read from the API has the defaults already.
+	policy := template.PullPolicy
+	policy.TimeoutSeconds = new(int32(min(int64(*policy.TimeoutSeconds), *deadline)))
 }
 
 // status returns the list job's status from the children that it keeps. A child without a start time is not counted, because its

@@ -136,16 +136,19 @@ func TestOneJobForEachImage(t *testing.T) {
 // Case image-predownload 41a.
 // The API refuses an ImagePullJob whose timeout is longer than its deadline.
 func TestTimeoutOfAJobIsAtMostTheDeadline(t *testing.T) {
+	policy := func(timeout, backoffLimit int32) *v1beta1.PullPolicy {
+		return &v1beta1.PullPolicy{TimeoutSeconds: &timeout, BackoffLimit: &backoffLimit}
+	}
 	tests := map[string]struct {
 		policy   *v1beta1.PullPolicy
 		deadline *int64
 		want     *v1beta1.PullPolicy
 	}{
-		"longer":         {&v1beta1.PullPolicy{TimeoutSeconds: new(int32(600)), BackoffLimit: new(int32(1))}, new(int64(60)), &v1beta1.PullPolicy{TimeoutSeconds: new(int32(60)), BackoffLimit: new(int32(1))}},
-		"not set":        {nil, new(int64(60)), &v1beta1.PullPolicy{TimeoutSeconds: new(int32(60))}},
-		"shorter":        {&v1beta1.PullPolicy{TimeoutSeconds: new(int32(30))}, new(int64(60)), &v1beta1.PullPolicy{TimeoutSeconds: new(int32(30))}},
-		"a far deadline": {nil, new(int64(1 << 40)), &v1beta1.PullPolicy{TimeoutSeconds: new(int32(600))}},
-		"no deadline":    {&v1beta1.PullPolicy{TimeoutSeconds: new(int32(900))}, nil, &v1beta1.PullPolicy{TimeoutSeconds: new(int32(900))}},
+		"longer":         {policy(600, 1), new(int64(60)), policy(60, 1)},
+		"not set":        {nil, new(int64(60)), policy(60, 3)},
+		"shorter":        {policy(30, 1), new(int64(60)), policy(30, 1)},
+		"a far deadline": {nil, new(int64(1 << 40)), policy(600, 3)},
+		"no deadline":    {policy(900, 1), nil, policy(900, 1)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

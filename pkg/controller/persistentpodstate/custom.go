@@ -104,7 +104,7 @@ func (r *Reconciler) absentOfCustom(ctx context.Context, key types.NamespacedNam
 	return again, r.generateForOwners(ctx, key, owners)
 }
 
-// customOwners returns a reference for each custom kind of which Pods have a controller with the name.
+// customOwners returns the references of Pods to controllers with the name of the key, one for each custom kind.
 func (r *Reconciler) customOwners(key types.NamespacedName) (map[schema.GroupKind]*metav1.OwnerReference, error) {
 	items, err := r.pods.ByIndex(ownerIndex, key.String())
 	if err != nil {
