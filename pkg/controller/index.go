@@ -6,6 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+
+	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 // ownerIndex finds objects by the UID of their controller.
@@ -26,6 +29,32 @@ func IndexByOwner(informer cache.SharedIndexInformer) error {
 	})
 }
 
+// unwatchedIndex finds objects by the namespace and the name of their controller, if its kind is not watched.
+const unwatchedIndex = "unwatchedController"
+
+// IndexByUnwatched adds the index that ByUnwatched uses. Controllers that share an informer may all call it. It must be called before
+// the informer starts.
+func IndexByUnwatched(informer cache.SharedIndexInformer) error {
+	return Index(informer, unwatchedIndex, func(obj any) ([]string, error) {
+		object, ok := obj.(metav1.Object)
+		if !ok {
+			return nil, nil
+		}
+		workload, ref := disruption.ControllerOf(object)
+		if kind := kinds.Of(workload.GroupKind); ref == nil || kind != nil && kind.Watched {
+			return nil, nil
+		}
+		return []string{cache.NewObjectName(object.GetNamespace(), ref.Name).String()}, nil
+	})
+}
+
+// ByUnwatched lists the objects whose controller has the namespace and the name of the key, and a kind that is not watched. The caller
+// compares the kind. The controllers may not be allowed to read such a workload, so its UID is not known. The objects belong to the cache
+// and must not be changed.
+func ByUnwatched[T any](indexer cache.Indexer, key types.NamespacedName) ([]T, error) {
+	return byIndex[T](indexer, unwatchedIndex, key.String())
+}
+
 // Index adds an index to the informer, unless it already exists. It must be called before the informer starts. Two callers with one
 // name must pass the same function, because the function of the first one stays.
 func Index(informer cache.SharedIndexInformer, name string, values cache.IndexFunc) error {
@@ -37,9 +66,14 @@ func Index(informer cache.SharedIndexInformer, name string, values cache.IndexFu
 
 // ByOwner lists the objects whose controller has the UID. The objects belong to the cache and must not be changed.
 func ByOwner[T any](indexer cache.Indexer, owner types.UID) ([]T, error) {
-	items, err := indexer.ByIndex(ownerIndex, string(owner))
+	return byIndex[T](indexer, ownerIndex, string(owner))
+}
+
+// byIndex lists the objects of a type that an index has for a value.
+func byIndex[T any](indexer cache.Indexer, index, value string) ([]T, error) {
+	items, err := indexer.ByIndex(index, value)
 	if err != nil {
-		return nil, fmt.Errorf("list by owner: %w", err)
+		return nil, fmt.Errorf("list by the index %s: %w", index, err)
 	}
 	typed := make([]T, 0, len(items))
 	for _, item := range items {

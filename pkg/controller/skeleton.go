@@ -133,6 +133,9 @@ func (c *Of[T]) IndexByOwner(informer Informer) cache.Indexer {
 	return informer.Informer().GetIndexer()
 }
 
+// IndexByUnwatched adds the index for ByUnwatched.
+func (c *Of[T]) IndexByUnwatched(informer Informer) { c.check(IndexByUnwatched(informer.Informer())) }
+
 // Watch reconciles the keys that the mapper returns when an object of the informer is added, changed or deleted. It also calls the
 // mapper for both states of a changed object, so an object that moves to another owner reconciles both owners.
 func (c *Of[T]) Watch(informer Informer, mapper reconcile.Mapper, filters ...reconcile.Filter) {

@@ -32,10 +32,6 @@ const Name = "persistentpodstate-controller"
 // pace is the minimum time between two reads of a target of a custom kind. One read covers all Pods that changed since the last one.
 const pace = time.Second
 
-// ownerIndex finds Pods by the name of their controller, if its kind is not in the table of workload kinds. The values are
-// "namespace/name".
-const ownerIndex = "customOwner"
-
 var resource = v1beta1.SchemeGroupVersion.WithResource("persistentpodstates")
 
 // Options are the options of this controller.
@@ -60,7 +56,7 @@ type Reconciler struct {
 	clock     clock.PassiveClock
 	// listed has the kinds that the administrator allows. pacer limits how often their workloads are read for their annotations, and
 	// targets how often targets of custom kinds are read.
-	listed  *listed
+	listed  *controller.ListedKinds
 	pacer   *controller.Pacer
 	targets *controller.Pacer
 	// unreadable and ungenerated prevent that the same event about a target, or about a workload to generate from, is sent in each pass.
@@ -83,7 +79,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 		clock:     deps.Clock, pacer: controller.NewPacer(controller.UnwatchedPeriod), targets: controller.NewPacer(pace),
 	}
 	c := controller.For(deps, Name, states, r.Reconcile)
-	r.listed = &listed{kube: deps.Kube, namespace: options.Namespace, clock: deps.Clock}
+	r.listed = controller.NewListedKinds(deps, options.Namespace)
 	// A key without a PersistentPodState can be that of a workload whose annotations ask for one.
 	c.Absent(r.absent)
 	c.Guards(resource, states)
@@ -98,7 +94,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 		r.states = c.Index(states, name, values)
 	}
 	r.pods = c.IndexByOwner(core.Pods())
-	c.Index(core.Pods(), ownerIndex, customOwner)
+	c.IndexByUnwatched(core.Pods())
 	c.WatchChanges(core.Pods(), r.podChanged)
 	for kind, informer := range controller.Workloads(deps, ordered) {
 		r.sets[kind] = informer.Informer().GetIndexer()

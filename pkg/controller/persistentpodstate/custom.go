@@ -3,47 +3,17 @@ package persistentpodstate
 import (
 	"context"
 	"errors"
-	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workloadclient"
 )
-
-// listed caches the kinds that the administrator allows. The list is read at most once in controller.UnwatchedPeriod.
-type listed struct {
-	kube      kubernetes.Interface
-	namespace string
-	clock     clock.PassiveClock
-	// lock guards the fields below.
-	lock  sync.Mutex
-	kinds sets.Set[schema.GroupKind]
-	until time.Time
-}
-
-// now returns the kinds.
-func (l *listed) now(ctx context.Context) (sets.Set[schema.GroupKind], error) {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	if now := l.clock.Now(); !now.Before(l.until) {
-		kinds, err := workloadclient.KindsOfPersistentPodStates(ctx, l.kube, l.namespace)
-		if err != nil {
-			return nil, err
-		}
-		l.kinds, l.until = kinds, now.Add(controller.UnwatchedPeriod)
-	}
-	return l.kinds, nil
-}
 
 // customController returns the controller of a Pod, or nil if it is of a kind of the table of workload kinds, or of the core group, as
 // the Node of a static Pod.
@@ -62,16 +32,6 @@ func kindOf(ref *metav1.OwnerReference) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
 }
 
-// customOwner is the index function of ownerIndex.
-func customOwner(obj any) ([]string, error) {
-	if pod, ok := obj.(*corev1.Pod); ok {
-		if ref := customController(pod); ref != nil {
-			return []string{pod.Namespace + "/" + ref.Name}, nil
-		}
-	}
-	return nil, nil
-}
-
 // absentOfCustom generates the PersistentPodState of a workload of a kind that the administrator allows. Such a kind is not watched: its
 // workloads are found by their Pods, and read once in controller.UnwatchedPeriod as long as they have Pods, however many these are.
 func (r *Reconciler) absentOfCustom(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
@@ -86,7 +46,7 @@ func (r *Reconciler) absentOfCustom(ctx context.Context, key types.NamespacedNam
 	}
 	// A kind that is not allowed may be allowed later.
 	again := reconcile.Result{RequeueAfter: controller.UnwatchedPeriod}
-	allowed, err := r.listed.now(ctx)
+	allowed, err := r.listed.Now(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -106,14 +66,13 @@ func (r *Reconciler) absentOfCustom(ctx context.Context, key types.NamespacedNam
 
 // customOwners returns the references of Pods to controllers with the name of the key, one for each custom kind.
 func (r *Reconciler) customOwners(key types.NamespacedName) (map[schema.GroupKind]*metav1.OwnerReference, error) {
-	items, err := r.pods.ByIndex(ownerIndex, key.String())
+	pods, err := controller.ByUnwatched[*corev1.Pod](r.pods, key)
 	if err != nil {
 		return nil, err
 	}
 	owners := map[schema.GroupKind]*metav1.OwnerReference{}
-	for _, item := range items {
-		if pod, ok := item.(*corev1.Pod); ok {
-			ref := customController(pod)
+	for _, pod := range pods {
+		if ref := customController(pod); ref != nil {
 			owners[kindOf(ref)] = ref
 		}
 	}

@@ -20,12 +20,10 @@ import (
 const Name = "podunavailablebudget-controller"
 
 // hintIndex finds Pods by the budget that their annotation names, and grantIndex finds budgets by the Pods that they have
-// grants for. The values of both are "namespace/name". unseenIndex finds Pods and ReplicaSets by the name of their controller, if
-// its kind is not cached: the controllers may not be allowed to read such an object, and then do not know its UID.
+// grants for. The values of both are "namespace/name".
 const (
-	hintIndex   = "podBudget"
-	grantIndex  = "budgetGrant"
-	unseenIndex = "unseenOwner"
+	hintIndex  = "podBudget"
+	grantIndex = "budgetGrant"
 )
 
 // Options are the options of this controller.
@@ -78,7 +76,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c.Index(budgets, grantIndex, granted)
 	r.selected = c.PodsByLabels(core.Pods())
 	r.pods = c.Index(core.Pods(), hintIndex, podBudget)
-	c.Index(core.Pods(), unseenIndex, r.workloads.unseenOwner)
+	c.IndexByUnwatched(core.Pods())
 	c.IndexByOwner(core.Pods())
 	c.Watch(budgets, itsNamespace)
 	// The filter drops updates: Pods move between budgets only when one of them is created or deleted.
@@ -90,7 +88,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 		c.Watch(informer, r.governingWorkload, resized)
 		if through(kind) {
 			c.IndexByOwner(informer)
-			c.Index(informer, unseenIndex, r.workloads.unseenOwner)
+			c.IndexByUnwatched(informer)
 		}
 	}
 	return r, c

@@ -3,6 +3,7 @@ package podunavailablebudget
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,8 +59,7 @@ func (r *Reconciler) observe(
 // is no error.
 func (r *Reconciler) observeTarget(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation) error {
 	target, _ := disruption.TargetOf(budget)
-	version := schema.FromAPIVersionAndKind(budget.Spec.TargetRef.APIVersion, target.Kind).Version
-	found, err := r.workloads.find(ctx, budget.Namespace, version, target)
+	found, err := r.workloads.find(ctx, budget.Namespace, target)
 	seen.unseen = r.workloads.cached[target.GroupKind] == nil
 	if err != nil || found == nil {
 		return err
@@ -119,17 +119,12 @@ func (r *Reconciler) namingPods(namespace string, workload disruption.Workload) 
 }
 
 // naming returns the objects of a cache that name a workload of an uncached kind as their controller.
-func naming[T any](indexer cache.Indexer, namespace string, workload disruption.Workload) (objects []T, err error) {
-	items, err := indexer.ByIndex(unseenIndex, unseenKey(namespace, workload))
-	if err != nil {
-		return nil, fmt.Errorf("list by the name of the controller: %w", err)
-	}
-	for _, item := range items {
-		if object, ok := item.(T); ok {
-			objects = append(objects, object)
-		}
-	}
-	return objects, nil
+func naming[T metav1.Object](indexer cache.Indexer, namespace string, workload disruption.Workload) ([]T, error) {
+	objects, err := controller.ByUnwatched[T](indexer, types.NamespacedName{Namespace: namespace, Name: workload.Name})
+	return slices.DeleteFunc(objects, func(object T) bool {
+		named, _ := disruption.ControllerOf(object)
+		return named != workload
+	}), err
 }
 
 // ownedPods returns the Pods of a workload. For a Deployment, these are the Pods of all its ReplicaSets.
@@ -170,18 +165,15 @@ func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUna
 		return err
 	}
 	seen.Pods = r.governed(budget, pods)
-	// having is the number of Pods of each workload. versions are the API versions in their references, which an uncached kind
-	// is read with.
-	having, versions := map[disruption.Workload]int32{}, map[disruption.Workload]string{}
+	// having is the number of Pods of each workload.
+	having := map[disruption.Workload]int32{}
 	for _, pod := range seen.Pods {
-		if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
-			workload, version := r.topOf(pod, ref)
-			having[workload]++
-			versions[workload] = version
+		if chain := r.workloads.above(pod); len(chain) > 0 {
+			having[top(chain)]++
 		}
 	}
 	for workload, pods := range having {
-		found, err := r.workloads.find(ctx, budget.Namespace, versions[workload], workload)
+		found, err := r.workloads.find(ctx, budget.Namespace, workload)
 		if err != nil {
 			return err
 		}
@@ -199,18 +191,15 @@ func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUna
 	return nil
 }
 
-// topOf returns the workload whose replicas count for a Pod: the Deployment of its ReplicaSet, else its controller. With the
-// replicas of the ReplicaSets, the total would be wrong during an update of the Deployment. The version is empty for a
-// Deployment, because its kind is cached.
-func (r *Reconciler) topOf(pod *corev1.Pod, ref *metav1.OwnerReference) (workload disruption.Workload, version string) {
-	// The caller has checked that the Pod has a controller, so the chain is not empty.
-	chain := r.workloads.above(pod)
+// top returns the workload whose replicas count for a Pod with this chain of controllers: the Deployment of its ReplicaSet, else its
+// controller. With the replicas of the ReplicaSets, the total would be wrong during an update of the Deployment.
+func top(chain []disruption.Workload) disruption.Workload {
 	if len(chain) > 1 {
 		if above := kinds.Of(chain[1].GroupKind); above != nil && above.Through != nil && *above.Through == chain[0].GroupKind {
-			return chain[1], ""
+			return chain[1]
 		}
 	}
-	return chain[0], schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Version
+	return chain[0]
 }
 
 // governed returns the active Pods that this budget governs. Each Pod has exactly one budget, so a Pod that two budgets match

@@ -2,6 +2,7 @@ package podunavailablebudget
 
 import (
 	"context"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,10 +18,10 @@ import (
 // ask reads a workload of an uncached kind from the API server. A kind of the table that is not watched, for example a Job, is
 // read with its typed client. All other kinds are read by their scale subresource. A workload that the controllers may not read is
 // no error, because it would block every disruption in the scope of the budget: every existing Pod then counts as wanted.
-func (w *workloads) ask(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
+func (w *workloads) ask(ctx context.Context, namespace string, workload disruption.Workload) (*size, error) {
 	kind := kinds.Of(workload.GroupKind)
 	if kind == nil || !kind.HasPods() {
-		return w.askForScale(ctx, namespace, version, workload)
+		return w.askForScale(ctx, namespace, workload)
 	}
 	object, err := w.clients.Get(ctx, workload.GroupKind, namespace, workload.Name)
 	if apierrors.IsForbidden(err) {
@@ -42,18 +43,12 @@ func sizeOf(object metav1.Object, replicas *int32) *size {
 }
 
 // askForScale reads the scale subresource of a workload of any kind. If it does not exist or may not be read, the number is that of
-// a kind that the administrator lists, else every existing Pod counts as wanted. version is from the reference of the user or of a
-// Pod; if it is empty, the mapper takes the preferred one.
-func (w *workloads) askForScale(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
-	mapping, err := w.mapper.RESTMapping(workload.GroupKind, version)
-	if err != nil {
-		return nil, err
-	}
-	client := w.dynamic.Resource(mapping.Resource).Namespace(namespace)
+// a kind that the administrator lists, else every existing Pod counts as wanted.
+func (w *workloads) askForScale(ctx context.Context, namespace string, workload disruption.Workload) (*size, error) {
 	// The object itself tells whether it is being deleted, and its UID finds the Pods that it owns.
-	object, err := client.Get(ctx, workload.Name, metav1.GetOptions{})
-	if apierrors.IsForbidden(err) {
-		return &size{uncounted: true, unreadable: mapping.Resource.GroupResource()}, nil
+	object, err := w.custom.Get(ctx, workload.GroupKind, namespace, workload.Name)
+	if forbidden, is := errors.AsType[*workloadclient.ForbiddenError](err); is {
+		return &size{uncounted: true, unreadable: forbidden.Resource}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -62,13 +57,13 @@ func (w *workloads) askForScale(ctx context.Context, namespace, version string, 
 	if found == nil {
 		return nil, nil
 	}
-	scale, err := client.Get(ctx, workload.Name, metav1.GetOptions{}, "scale")
+	scale, err := w.custom.Get(ctx, workload.GroupKind, namespace, workload.Name, "scale")
+	if forbidden, is := errors.AsType[*workloadclient.ForbiddenError](err); is {
+		found.unreadable = forbidden.Resource
+	}
 	switch {
-	case apierrors.IsNotFound(err):
-		// The object exists, but its kind has no scale subresource.
-		return found, w.countListed(ctx, workload.GroupKind, object, found)
-	case apierrors.IsForbidden(err):
-		found.unreadable = mapping.Resource.GroupResource()
+	// The object exists, so its kind has no scale subresource.
+	case apierrors.IsNotFound(err), !found.unreadable.Empty():
 		return found, w.countListed(ctx, workload.GroupKind, object, found)
 	case err != nil:
 		return nil, err
@@ -86,7 +81,7 @@ func (w *workloads) askForScale(ctx context.Context, namespace, version string, 
 // countListed counts a workload without a readable scale by its field spec.replicas, if the administrator lists its kind for
 // PersistentPodStates. A list that cannot be parsed lists nothing: it must not block disruptions.
 func (w *workloads) countListed(ctx context.Context, kind schema.GroupKind, object *unstructured.Unstructured, found *size) error {
-	listed, err := workloadclient.KindsOfPersistentPodStates(ctx, w.clients.Kube, w.namespace)
+	listed, err := w.listed.Now(ctx)
 	if err != nil || !listed.Has(kind) {
 		return err
 	}

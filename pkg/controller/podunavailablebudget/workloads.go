@@ -3,15 +3,12 @@ package podunavailablebudget
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/controller"
@@ -26,20 +23,20 @@ type workloads struct {
 	// informers and cached have the watched kinds that own Pods, directly or through another kind.
 	informers map[schema.GroupKind]controller.Informer
 	cached    map[schema.GroupKind]cache.Indexer
-	// clients reads kinds of the table, and dynamic and mapper read the scale subresource of all others.
+	// clients reads kinds of the table, and custom the objects of all other kinds and their scales.
 	clients workloadclient.Clients
-	dynamic dynamic.Interface
-	mapper  meta.RESTMapper
-	// namespace is the system namespace, which has the administrator's list of kinds.
-	namespace string
+	custom  workloadclient.Custom
+	// listed has the kinds whose number of replicas is found without a scale.
+	listed *controller.ListedKinds
 }
 
 // newWorkloads asks for the informers of all kinds with Pods, so the controller waits for their caches.
 func newWorkloads(deps controller.Deps, namespace string) *workloads {
 	w := &workloads{
 		informers: controller.Workloads(deps, (*kinds.Kind).HasPods), cached: map[schema.GroupKind]cache.Indexer{},
-		clients: workloadclient.Clients{Kube: deps.Kube, Kruise: deps.Kruise}, dynamic: deps.Dynamic, mapper: deps.Mapper,
-		namespace: namespace,
+		clients: workloadclient.Clients{Kube: deps.Kube, Kruise: deps.Kruise},
+		custom:  workloadclient.Custom{Kube: deps.Kube, Dynamic: deps.Dynamic, Mapper: deps.Mapper, Namespace: namespace},
+		listed:  controller.NewListedKinds(deps, namespace),
 	}
 	// The informers belong to the program, so their caches are shared with other controllers.
 	for kind, informer := range w.informers {
@@ -110,24 +107,6 @@ func (w *workloads) lookUp(kind schema.GroupKind, namespace, name string) metav1
 	return object
 }
 
-// unseenOwner is the index function of unseenIndex.
-func (w *workloads) unseenOwner(obj any) ([]string, error) {
-	object, ok := obj.(metav1.Object)
-	if !ok {
-		return nil, nil
-	}
-	workload, ref := disruption.ControllerOf(object)
-	if _, cached := w.cached[workload.GroupKind]; ref == nil || cached {
-		return nil, nil
-	}
-	return []string{unseenKey(object.GetNamespace(), workload)}, nil
-}
-
-// unseenKey returns the value of a workload in unseenIndex.
-func unseenKey(namespace string, workload disruption.Workload) string {
-	return strings.Join([]string{namespace, workload.Group, workload.Kind, workload.Name}, "/")
-}
-
 // size is what a budget counts from, for one workload.
 type size struct {
 	// uid finds the Pods that the workload owns. replicas is the number that it wants.
@@ -143,7 +122,7 @@ type size struct {
 }
 
 // find returns the size of a workload, or nil if the workload is deleted or being deleted. Kinds in the cache cost no request.
-func (w *workloads) find(ctx context.Context, namespace, version string, workload disruption.Workload) (*size, error) {
+func (w *workloads) find(ctx context.Context, namespace string, workload disruption.Workload) (*size, error) {
 	if _, cached := w.cached[workload.GroupKind]; cached {
 		object := w.lookUp(workload.GroupKind, namespace, workload.Name)
 		if object == nil {
@@ -151,7 +130,7 @@ func (w *workloads) find(ctx context.Context, namespace, version string, workloa
 		}
 		return sizeOf(object, replicasOf(object)), nil
 	}
-	found, err := w.ask(ctx, namespace, version, workload)
+	found, err := w.ask(ctx, namespace, workload)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

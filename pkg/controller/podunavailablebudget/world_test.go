@@ -40,7 +40,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{Fixture: controllertest.New(t, "", objects...), t: t}
 	w.dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{games: "GameList"})
-	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{games.GroupVersion()})
 	mapper.AddSpecific(games.GroupVersion().WithKind("Game"), games, games.GroupVersion().WithResource("game"), meta.RESTScopeNamespace)
 	w.Deps.Dynamic, w.Deps.Mapper = w.dynamic, mapper
 	w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}})
