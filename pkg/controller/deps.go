@@ -3,7 +3,6 @@ package controller
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
@@ -16,6 +15,7 @@ import (
 	"kruise.io/kruise/pkg/protectionlog"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/refusals"
+	"kruise.io/kruise/pkg/workloadclient"
 )
 
 // Deps is what the program passes to each controller's constructor. Caches.For makes the Deps of one controller. What only one
@@ -29,7 +29,7 @@ type Deps struct {
 	KruiseInformers KruiseInformers
 	// Dynamic and Mapper read workloads of kinds without Go types. They also read from the servers what caches do not show.
 	Dynamic dynamic.Interface
-	Mapper  meta.RESTMapper
+	Mapper  workloadclient.Mapper
 	// Recorder returns the event recorder of a component.
 	Recorder func(component string) record.EventRecorder
 	// Features are fixed when the program starts, so a constructor may decide once what it builds.

@@ -27,7 +27,7 @@ import (
 type Custom struct {
 	Kube    kubernetes.Interface
 	Dynamic dynamic.Interface
-	Mapper  meta.RESTMapper
+	Mapper  Mapper
 	// Namespace is the system namespace, which has the administrator's list of kinds.
 	Namespace string
 }

@@ -36,6 +36,7 @@ import (
 	"kruise.io/kruise/pkg/controller/podunavailablebudget"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workloadclient"
 )
 
 // budgeted is a namespace in which budgets are counted and enforced.
@@ -98,7 +99,7 @@ func runControllerWith(t *testing.T, gate featuregate.FeatureGate, namespace str
 	caches := controller.NewCaches(kube, kruise, namespace, 0)
 	deps := caches.For(controller.Deps{
 		Kube: kube, Kruise: kruise, Dynamic: dynamicClient,
-		Mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery())),
+		Mapper: workloadclient.NewFreshMapper(restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery())), clock.RealClock{}),
 		Recorder: func(component string) record.EventRecorder {
 			return broadcaster.NewRecorder(eventScheme(), corev1.EventSource{Component: component})
 		},

@@ -26,6 +26,7 @@ import (
 	"kruise.io/kruise/pkg/protectionlog"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/serverclock"
+	"kruise.io/kruise/pkg/workloadclient"
 )
 
 // protobuf is the content type for both API servers. Custom resources do not support it, so the answer may be JSON.
@@ -81,7 +82,8 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	if c.deps.Dynamic, err = dynamic.NewForConfig(rest.AddUserAgent(rest.CopyConfig(base), "kruise-manager")); err != nil {
 		return nil, fmt.Errorf("create dynamic client: %w", err)
 	}
-	c.deps.Mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery()))
+	discovered := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kube.Discovery()))
+	c.deps.Mapper = workloadclient.NewFreshMapper(discovered, clock)
 	return c, c.makeControllers()
 }
 
