@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -100,6 +102,17 @@ func (c *Cluster) component(name string) (component, error) {
 	return list[i], nil
 }
 
+// lastLines returns the last lines of a log, or an empty string if it cannot be read. The log of a test's cluster goes with the cluster.
+func lastLines(file string) string {
+	const bytes, lines = 4096, 10
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	last := strings.Split(strings.TrimSpace(string(content[max(0, len(content)-bytes):])), "\n")
+	return strings.Join(last[max(0, len(last)-lines):], "\n")
+}
+
 // ensureComponent starts a component if necessary and waits until it is ready. It fails immediately if the process has ended.
 func (c *Cluster) ensureComponent(ctx context.Context, component component) (started bool, err error) {
 	init, err := c.initOf(component.node)
@@ -116,7 +129,7 @@ func (c *Cluster) ensureComponent(ctx context.Context, component component) (sta
 	// A component that ended is not waited for.
 	err = await(ctx, startPatience, func(ctx context.Context) error {
 		if r, err := readRecord(c.pidFile(component.name)); err == nil && !r.alive() {
-			return fmt.Errorf("%w: see %s", errEnded, c.logFile(component.name))
+			return fmt.Errorf("%w: see %s\n%s", errEnded, c.logFile(component.name), lastLines(c.logFile(component.name)))
 		}
 		return component.ready(ctx)
 	})
