@@ -99,7 +99,8 @@ func (e *env) allow(group, kind string) {
 }
 
 // A kind that the controllers may not read blocks nothing, and events name the remedy. It works as soon as a role allows the read.
-// Cases podunavailablebudget 19, 19b; persistentpodstate 21.
+// Cases podunavailablebudget 19, 19b.
+// Case persistentpodstate 21.
 func TestCustomWorkloadIsReadAsSoonAsARoleAllowsIt(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
