@@ -40,6 +40,9 @@ func over(request *v1beta1.ContainerRecreateRequest) bool {
 // message stays correct while earlier requests complete.
 func waitingFor(before *v1beta1.ContainerRecreateRequest) string { return "waiting for " + before.Name }
 
+// stillStopping is the message of a request that has no other request before it, but must not begin yet.
+const stillStopping = "waiting for a container that still stops for a request that has ended"
+
 // mayWait returns true if a request with this phase has not started.
 func mayWait(phase v1beta1.ContainerRecreateRequestPhase) bool {
 	return phase == "" || phase == v1beta1.ContainerRecreateRequestPending

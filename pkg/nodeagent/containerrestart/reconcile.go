@@ -57,15 +57,21 @@ func (c *Controller) ofPod(pod types.NamespacedName) (requests []*request) {
 	return requests
 }
 
-// hold sets the waiting message of all requests of a Pod except the first. It also runs while a container of the Pod
-// is being stopped. The controller ends a request that no agent has answered within a minute. Its queue is separate,
-// so a slow step of the first request does not delay the answers of the others.
+// hold sets the waiting message of all requests of a Pod that cannot begin: all except the first, and the first too while a container
+// of the Pod is being stopped for a request that has ended. The controller ends a request that no agent has answered within a minute.
+// Its queue is separate, so a slow step of the first request does not delay the answers of the others.
 func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (reconcile.Result, error) {
 	waiting := queue(c.ofPod(pod))
 	var group errgroup.Group
 	group.SetLimit(holdWidth)
-	for i := 1; i < len(waiting); i++ {
-		r, message := waiting[i], waitingFor(waiting[i-1])
+	for i, r := range waiting {
+		message := stillStopping
+		switch {
+		case i > 0:
+			message = waitingFor(waiting[i-1])
+		case !c.stops.busy(pod):
+			continue
+		}
 		if mayWait(r.Status.Phase) && (r.Status.Phase == "" || r.Status.Message != message) && c.written.unseen(r) == 0 {
 			group.Go(func() error {
 				return c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {

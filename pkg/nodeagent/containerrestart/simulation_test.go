@@ -331,6 +331,26 @@ func TestLongHookDoesNotDelayOtherAnswers(t *testing.T) {
 	})
 }
 
+// The hook of a request that its deadline has ended goes on. Another request must be told to wait meanwhile. Otherwise the controller
+// would end it for lack of an answer.
+func TestHookOfAnEndedRequestDoesNotDelayAnswers(t *testing.T) {
+	simulate(t, func(w *world) {
+		w.node.hook = 10 * time.Minute
+		w.create("one", "p", []string{"app"}, hooked, grace(1200), deadline(3))
+		w.create("two", "p", []string{"sidecar"})
+		w.completed("one")
+		w.create("three", "p", []string{"sidecar"}, unready(3))
+		agenttest.Pass(2 * time.Second)
+		assert.Equal(t, v1beta1.ContainerRecreateRequestPending, w.get("two").Status.Phase)
+		assert.Equal(t, "waiting for a container that still stops for a request that has ended", w.get("two").Status.Message)
+		w.remove("two")
+		agenttest.Pass(2 * time.Minute)
+		assert.Equal(t, v1beta1.ContainerRecreateRequestPending, w.get("three").Status.Phase)
+		assert.Empty(t, w.completed("three").Status.Message)
+		assert.Len(t, w.node.made("stop s1"), 1)
+	})
+}
+
 func TestManyRequestsOfOnePodByForce(t *testing.T) {
 	simulate(t, func(w *world) {
 		const count = 20

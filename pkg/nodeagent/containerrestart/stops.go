@@ -57,5 +57,13 @@ func (s *stops) outcome(pod types.NamespacedName) (busy bool, err error) {
 	return false, result.err
 }
 
+// busy returns true if a stop of the Pod is running. It takes no result.
+func (s *stops) busy(pod types.NamespacedName) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	result := s.of[pod]
+	return result != nil && !result.ended
+}
+
 // wait returns when no stop is running.
 func (s *stops) wait() { s.running.Wait() }
