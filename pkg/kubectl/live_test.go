@@ -98,6 +98,8 @@ func TestStatusOfEveryUpdatePolicy(t *testing.T) {
 		"recreate, some updated": {cloneSet, counts, "updatedReplicas: 2", "Waiting for 5 pods to be ready..."},
 		"StatefulSet, partition": {strings.ReplaceAll(asts, "spec:\n  replicas", "spec:\n  updateStrategy: {rollingUpdate: {partition: 1}}\n  replicas"), "updatedReplicas: 2", "updatedReplicas: 0",
 			"Waiting for partitioned roll out to finish:0 out of 1 new pods has been updated..."},
+		"StatefulSet, partition, done": {strings.ReplaceAll(asts, "spec:\n  replicas", "spec:\n  updateStrategy: {rollingUpdate: {partition: 1}}\n  replicas"), "", "",
+			"Advanced StatefulSet rolling update complete 2 pods at revision db-7..."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := test.object

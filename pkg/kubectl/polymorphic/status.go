@@ -71,7 +71,8 @@ func Sentence(w *workload.Workload, p workload.Progress) (text string, done bool
 	// All wanted Pods are updated, but not all are available.
 	case p.Missing > 0:
 		return fmt.Sprintf("Waiting for %d pods to be ready...", p.Missing), false
-	case partitioned:
+	// A StatefulSet has one text for the end, with and without a partition.
+	case partitioned && w.Title != "Advanced StatefulSet":
 		return fmt.Sprintf("partitioned roll out complete: %d new pods have been updated...", p.Updated), true
 	default:
 		return fmt.Sprintf("%s rolling update complete %d pods at revision %s...", w.Title, p.Available, p.Revision), true
