@@ -104,7 +104,8 @@ func (d *Downloads) createJob(ctx context.Context, owner engine.Object, job *v1b
 	case apierrors.IsAlreadyExists(err):
 		return nil
 	case err != nil:
-		d.engine.Recorder.Eventf(owner, corev1.EventTypeWarning, "FailedCreateImagePullJob", "failed to create ImagePullJob %s for image: %s: %v",
+		// Tools of users know this event as a normal one: the update continues without the pull.
+		d.engine.Recorder.Eventf(owner, corev1.EventTypeNormal, "FailedCreateImagePullJob", "failed to create ImagePullJob %s for image: %s: %v",
 			job.Name, job.Spec.Image, err)
 		return fmt.Errorf("create ImagePullJob %s: %w", job.Name, err)
 	}

@@ -169,7 +169,7 @@ func TestRefusedJobDoesNotBlockTheUpdate(t *testing.T) {
 	_, err := w.reconcile("web")
 	require.ErrorContains(t, err, "create ImagePullJob")
 	assert.True(t, slices.ContainsFunc(w.Events(), func(event string) bool {
-		return strings.HasPrefix(event, "Warning FailedCreateImagePullJob ")
+		return strings.HasPrefix(event, "Normal FailedCreateImagePullJob ")
 	}))
 	assert.NotContains(t, w.newest().Labels, pub.ImagePreDownloadCreatedKey)
 	refuse = false
