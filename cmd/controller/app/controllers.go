@@ -101,6 +101,10 @@ var controllers = []descriptor{
 	{"resourcedistribution", "ResourceDistribution", allOf(features.ResourceDistributionGate), alone(resourcedistribution.New)},
 }
 
+// moreWorkers has the number of workers of the controllers that have more than the others by default, by their names. These controllers
+// wait for kube-apiserver in most of their passes.
+var moreWorkers = map[string]int{"container-launch-priority": 4, "ephemeraljob": 10}
+
 // starts reports whether the feature gates and CUSTOM_RESOURCE_ENABLE let the controller start. A controller without
 // a kind is not limited by the environment variable.
 func (d *descriptor) starts(o *Options, gate featuregate.FeatureGate) bool {

@@ -161,6 +161,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"Seconds that the tags of a finished ImagePullJob remain in NodeImages, in addition to the job's own value.")
 	for _, descriptor := range controllers {
 		workers := 3
+		if more, found := moreWorkers[descriptor.name]; found {
+			workers = more
+		}
 		o.Workers[descriptor.name] = &workers
 		fs.IntVar(&workers, descriptor.name+"-workers", workers,
 			fmt.Sprintf("Maximum number of %s objects reconciled concurrently.", descriptor.name))

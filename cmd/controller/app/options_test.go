@@ -70,6 +70,7 @@ func TestEveryFlagOfExistingManifestsIsAccepted(t *testing.T) {
 	assert.NotContains(t, o.ignored, "--sidecarset-workers")
 	assert.NotContains(t, o.ignored, "--sidecarterminator-workers")
 	assert.Equal(t, 3, *o.Workers["sidecarterminator"])
+	assert.Equal(t, []int{10, 4}, []int{*o.Workers["ephemeraljob"], *o.Workers["container-launch-priority"]})
 }
 
 // Case configuration 2.
