@@ -68,6 +68,24 @@ func TestUndoRestoresTheWholeTemplate(t *testing.T) {
 	}
 }
 
+func TestUndoOfARolloutUndoesItsWorkload(t *testing.T) {
+	server := kubectltest.New(t, canary, strings.Replace(canary, "{name: web}", "{name: other}", 1), cloneSet, revisions)
+	assert.Equal(t, "cloneset.apps.kruise.io/web rolled back (server dry run)\n",
+		run(t, server, "rollout", "undo", "rollouts", "web", "--dry-run=server"))
+	assert.Equal(t, "cloneset.apps.kruise.io/web rolled back\n", run(t, server, "rollout", "undo", "rollout/web", "rollout/other", "clone/web"),
+		"a workload that several arguments mean is undone once")
+	assert.Len(t, server.Writes(), 1)
+	assert.Contains(t, run(t, server, "rollout", "undo", "rollout/web", "--to-revision=1"), "skipped rollback")
+	assert.Contains(t, fails(t, server, "rollout", "undo", "rollout/cart"), `rollouts.rollouts.kruise.io "cart" not found`)
+
+	// In the first version of Rollouts, the reference is in another place.
+	older := strings.Replace(canary, "workloadRef: {apiVersion: apps.kruise.io/v1beta1", "objectRef: {workloadRef: {apiVersion: apps.kruise.io/v1alpha1", 1)
+	server = kubectltest.New(t, strings.Replace(older, "kind: CloneSet, name: web}", "kind: CloneSet, name: web}}", 1), cloneSet, revisions)
+	assert.Equal(t, "cloneset.apps.kruise.io/web rolled back\n", run(t, server, "rollout", "undo", "rollout/web"))
+	server = kubectltest.New(t, strings.Replace(canary, "  workloadRef: {apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, name: web}\n", "", 1))
+	assert.Contains(t, fails(t, server, "rollout", "undo", "rollout/web"), "rollout web has no workload to undo")
+}
+
 // Case kubectl-plugin 3.
 func TestUndoNeedsARevision(t *testing.T) {
 	first, _, _ := strings.Cut(revisions, "\n---\n")
