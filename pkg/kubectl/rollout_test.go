@@ -91,6 +91,7 @@ func TestUndoNeedsARevision(t *testing.T) {
 	first, _, _ := strings.Cut(revisions, "\n---\n")
 	server := kubectltest.New(t, cloneSet, first)
 	assert.Equal(t, "error: no last revision to roll back to", fails(t, server, "rollout", "undo", "clone/web"))
+	assert.Equal(t, "error: no latest revision to roll back to", fails(t, kubectltest.New(t, asts), "rollout", "undo", "asts/db"))
 	assert.Equal(t, "error: unable to find specified revision 9 in history",
 		fails(t, server, "rollout", "undo", "clone/web", "--to-revision=9"))
 	assert.Equal(t, "error: unable to find specified revision -1 in history",

@@ -151,7 +151,7 @@ func keys(c *cluster.Cluster, w *workload.Workload) actions {
 			if err != nil {
 				return "Error: " + err.Error()
 			}
-			target, err := polymorphic.Target(all, 0)
+			target, err := polymorphic.Target(w, all, 0)
 			if err != nil {
 				return "Error: " + err.Error()
 			}

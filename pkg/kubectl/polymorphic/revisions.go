@@ -29,8 +29,9 @@ import (
 )
 
 var (
-	errNoRevision     = errors.New("unable to find the specified revision")
-	errNoLastRevision = errors.New("no last revision to roll back to")
+	errNoRevision       = errors.New("unable to find the specified revision")
+	errNoLastRevision   = errors.New("no last revision to roll back to")
+	errNoLatestRevision = errors.New("no latest revision to roll back to")
 )
 
 // revisions reads and restores the revisions of one kind. It implements the interfaces of kubectl for history and
@@ -147,7 +148,7 @@ func (r *revisions) Rollback(object runtime.Object, _ map[string]string, number 
 	if err != nil {
 		return "", err
 	}
-	target, err := Target(all, number)
+	target, err := Target(w, all, number)
 	if err != nil {
 		return "", err
 	}
@@ -180,10 +181,13 @@ func (r *revisions) Rollback(object runtime.Object, _ map[string]string, number 
 	return "rolled back", nil
 }
 
-// Target returns the revision to roll back to: the one with the number, or the last but one for zero. all must be
+// Target returns the revision of a workload to roll back to: the one with the number, or the last but one for zero. all must be
 // sorted, the oldest first.
-func Target(all []*appsv1.ControllerRevision, number int64) (*appsv1.ControllerRevision, error) {
+func Target(w *workload.Workload, all []*appsv1.ControllerRevision, number int64) (*appsv1.ControllerRevision, error) {
 	switch {
+	// Scripts of users search for this text too.
+	case number == 0 && len(all) < 2 && w.Title == "Advanced StatefulSet":
+		return nil, errNoLatestRevision
 	case number == 0 && len(all) < 2:
 		return nil, errNoLastRevision
 	case number == 0:
