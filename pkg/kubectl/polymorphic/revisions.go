@@ -26,6 +26,7 @@ import (
 	"kruise.io/kruise/pkg/kubectl/cluster"
 	"kruise.io/kruise/pkg/kubectl/workload"
 	"kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 var (
@@ -186,7 +187,7 @@ func (r *revisions) Rollback(object runtime.Object, _ map[string]string, number 
 func Target(w *workload.Workload, all []*appsv1.ControllerRevision, number int64) (*appsv1.ControllerRevision, error) {
 	switch {
 	// Scripts of users search for this text too.
-	case number == 0 && len(all) < 2 && w.Title == "Advanced StatefulSet":
+	case number == 0 && len(all) < 2 && w.GroupKind == kinds.AdvancedStatefulSet:
 		return nil, errNoLatestRevision
 	case number == 0 && len(all) < 2:
 		return nil, errNoLastRevision
