@@ -5,6 +5,7 @@ package integration
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -124,7 +125,7 @@ func (f *flood) delays(t *testing.T) float64 {
 }
 
 // TestOneUserDoesNotBlockOthers has one user create 10,000 objects, and then objects of a megabyte. Others are delayed about as much as
-// Kubernetes delays them beside the same number of ConfigMaps of the same size.
+// Kubernetes delays them beside the same number of ConfigMaps of the same size, and hardly with a limit for each user.
 func TestOneUserDoesNotBlockOthers(t *testing.T) {
 	bob, alice, namespace := ordinaryUser(t, "bob"), ordinaryUser(t, "alice"), newNamespace(t)
 	patch := func(i int) []byte { return fmt.Appendf(nil, `{"metadata":{"annotations":{"a":"%d"}}}`, i) }
@@ -168,6 +169,31 @@ func TestOneUserDoesNotBlockOthers(t *testing.T) {
 	assert.Less(t, clones("10,000 CloneSets", 10_000, 0).delays(t), asKubernetes*usual)
 	clones("CloneSets of 1 MB", 200, 1<<20).delays(t)
 	require.NoError(t, flooded.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+
+	restartWith(t, "--user-writes-per-second=50")
+	limited := clones("CloneSets, at most 50 in a second", 500, 1)
+	assert.Less(t, limited.delays(t), 2.0)
+	list, err := flooded.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, list.Items, 500, "clients repeat what the server refuses")
+	require.NoError(t, flooded.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+}
+
+// restartWith gives the shared server more flags until the end of the test.
+func restartWith(t *testing.T, args ...string) {
+	t.Helper()
+	restart := func(ctx context.Context) {
+		env.server.stop()
+		require.NoError(t, env.server.start(ctx))
+		require.NoError(t, env.server.publish(ctx))
+	}
+	before := env.server.args
+	env.server.args = slices.Concat(before, args)
+	restart(t.Context())
+	t.Cleanup(func() {
+		env.server.args = before
+		restart(context.WithoutCancel(t.Context()))
+	})
 }
 
 func coreOf(t *testing.T, config *rest.Config) corev1client.CoreV1Interface {

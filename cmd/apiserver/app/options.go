@@ -14,6 +14,7 @@ import (
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
+	"kruise.io/kruise/pkg/admission/plugin/userwritelimit"
 	"kruise.io/kruise/pkg/admission/review"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/serverclock"
@@ -38,6 +39,7 @@ type Options struct {
 	Accounts     *AccountOptions
 	Gates        *GateOptions
 	Protection   *ProtectionOptions
+	Limits       *LimitOptions
 
 	// Reviewers holds the admission plugins after Admission has been applied.
 	Reviewers review.Plugins
@@ -66,7 +68,8 @@ func NewOptions() (*Options, error) {
 
 	namespace := ownNamespace()
 	accounts := NewAccountOptions(namespace, os.Getenv(pub.DaemonConfigNamespaceEnv))
-	protection, reviewers, clock := NewProtectionOptions(), review.Plugins{}, serverclock.New()
+	protection, limits, reviewers, clock := NewProtectionOptions(), &LimitOptions{}, review.Plugins{}, serverclock.New()
+	limit := func() userwritelimit.Settings { return limits.settings(namespace) }
 	return &Options{
 		Server:         server,
 		CoreAPI:        genericoptions.NewCoreAPIOptions(),
@@ -75,7 +78,7 @@ func NewOptions() (*Options, error) {
 		Authorization:  genericoptions.NewDelegatingAuthorizationOptions(),
 		Audit:          genericoptions.NewAuditOptions(),
 		Features:       genericoptions.NewFeatureOptions(),
-		Admission:      newAdmissionOptions(accounts, protection, reviewers, clock),
+		Admission:      newAdmissionOptions(accounts, protection, limit, reviewers, clock),
 		Egress:         genericoptions.NewEgressSelectorOptions(),
 		Tracing:        genericoptions.NewTracingOptions(),
 		Logs:           logs.NewOptions(),
@@ -84,6 +87,7 @@ func NewOptions() (*Options, error) {
 		Accounts:       accounts,
 		Gates:          gates,
 		Protection:     protection,
+		Limits:         limits,
 		Reviewers:      reviewers,
 		Clock:          clock,
 	}, nil
@@ -104,6 +108,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Features.AddFlags(sets.FlagSet("features"))
 	o.Admission.AddFlags(sets.FlagSet("admission"))
 	o.Protection.AddFlags(sets.FlagSet("admission"))
+	o.Limits.AddFlags(sets.FlagSet("admission"))
 	o.Egress.AddFlags(sets.FlagSet("egress"))
 	o.Tracing.AddFlags(sets.FlagSet("tracing"))
 	o.addServerFlags(sets.FlagSet("server"))
@@ -146,7 +151,7 @@ func (o *Options) Validate() []error {
 	// All parts are validated, so the user sees every mistake at once.
 	for _, part := range []interface{ Validate() []error }{
 		o.Store, o.Certificates, o.Accounts, o.Server, o.CoreAPI, o.SecureServing, o.Authentication, o.Authorization,
-		o.Audit, o.Features, o.Admission, o.Protection, o.Egress, o.Tracing,
+		o.Audit, o.Features, o.Admission, o.Protection, o.Limits, o.Egress, o.Tracing,
 	} {
 		errs = append(errs, part.Validate()...)
 	}

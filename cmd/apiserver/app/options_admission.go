@@ -20,6 +20,7 @@ import (
 	"kruise.io/kruise/pkg/admission/plugin/podunavailablebudget"
 	"kruise.io/kruise/pkg/admission/plugin/resourcedistribution"
 	"kruise.io/kruise/pkg/admission/plugin/sidecarset"
+	"kruise.io/kruise/pkg/admission/plugin/userwritelimit"
 	"kruise.io/kruise/pkg/admission/plugin/workloadspread"
 	"kruise.io/kruise/pkg/admission/plugin/workloadtarget"
 	"kruise.io/kruise/pkg/admission/pod"
@@ -30,7 +31,8 @@ import (
 // objects runs before policies and webhooks of users, so that these see complete objects. Plugins that validate run
 // after them. Quota runs last, because an object that another plugin refuses must not be counted.
 func newAdmissionOptions(
-	accounts *AccountOptions, protection *ProtectionOptions, reviewers review.Plugins, clock clock.PassiveClock,
+	accounts *AccountOptions, protection *ProtectionOptions, limit func() userwritelimit.Settings, reviewers review.Plugins,
+	clock clock.PassiveClock,
 ) *genericoptions.AdmissionOptions {
 	admission := genericoptions.NewAdmissionOptions()
 	// The order of these calls has no meaning. The order of the plugins is set below.
@@ -47,6 +49,7 @@ func newAdmissionOptions(
 	resourcedistribution.Register(admission.Plugins)
 	resourcequota.Register(admission.Plugins)
 	sidecarset.Register(admission.Plugins)
+	userwritelimit.Register(admission.Plugins, limit, clock)
 	workloadspread.Register(admission.Plugins, clock)
 	workloadtarget.Register(admission.Plugins)
 
@@ -54,9 +57,9 @@ func newAdmissionOptions(
 	first := slices.Index(admission.RecommendedPluginOrder, lifecycle.PluginName) + 1
 	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first,
 		containerrecreaterequest.PluginName, pod.PluginName)
-	// The plugins that validate. Those of a Pod are called in the order of their review route, see reviews.go.
+	// The plugins that validate, the cheapest first. Those of a Pod are called in the order of their review route, see reviews.go.
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
-		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName,
+		userwritelimit.PluginName, garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName,
 		workloadspread.PluginName,
 		nodescope.PluginName,
 		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,

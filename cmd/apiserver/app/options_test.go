@@ -43,6 +43,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"service name":               {[]string{"--service-name=A"}, `--service-name "A"`},
 		"port":                       {[]string{"--secure-port=0"}, "--secure-port 0"},
 		"no protection log":          {[]string{"--protection-log-path="}, "--protection-log-path is empty"},
+		"writes per second":          {[]string{"--user-writes-per-second=-1"}, "--user-writes-per-second is -1: set a positive number"},
 		"unknown plugin":             {[]string{"--enable-admission-plugins=Nope"}, `"Nope" is unknown`},
 	}
 	for name, test := range tests {
