@@ -27854,6 +27854,11 @@ func schema_pkg_apis_apps_v1alpha1_Subset(ref common.ReferenceCallback) common.O
 						},
 					},
 					"patch": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-patch-strategy": "replace",
+							},
+						},
 						SchemaProps: spec.SchemaProps{
 							Description: "patch changes the Pod template of the subset. It is a strategic merge patch, written as an object such as {\"metadata\":{\"labels\":{\"zone\":\"a\"}}}.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
@@ -29009,8 +29014,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubset(ref common.ReferenceCall
 					"preferredNodeSelectorTerms": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
-								"x-kubernetes-list-type":      "atomic",
-								"x-kubernetes-patch-strategy": "merge",
+								"x-kubernetes-list-type": "atomic",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -29029,8 +29033,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubset(ref common.ReferenceCall
 					"tolerations": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
-								"x-kubernetes-list-type":      "atomic",
-								"x-kubernetes-patch-strategy": "merge",
+								"x-kubernetes-list-type": "atomic",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -35466,6 +35469,11 @@ func schema_pkg_apis_apps_v1beta1_Subset(ref common.ReferenceCallback) common.Op
 						},
 					},
 					"patch": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-patch-strategy": "replace",
+							},
+						},
 						SchemaProps: spec.SchemaProps{
 							Description: "patch changes the Pod template of the subset. It is a strategic merge patch, written as an object such as {\"metadata\":{\"labels\":{\"zone\":\"a\"}}}.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
@@ -36629,8 +36637,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubset(ref common.ReferenceCallb
 					"preferredNodeSelector": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
-								"x-kubernetes-list-type":      "atomic",
-								"x-kubernetes-patch-strategy": "merge",
+								"x-kubernetes-list-type": "atomic",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -36649,8 +36656,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubset(ref common.ReferenceCallb
 					"tolerations": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
-								"x-kubernetes-list-type":      "atomic",
-								"x-kubernetes-patch-strategy": "merge",
+								"x-kubernetes-list-type": "atomic",
 							},
 						},
 						SchemaProps: spec.SchemaProps{

@@ -141,15 +141,13 @@ type WorkloadSpreadSubset struct {
 
 	// preferredNodeSelectorTerms are added to the Pod's preferred node affinity.
 	// +optional
-	// +patchStrategy=merge
 	// +listType=atomic
-	PreferredNodeSelectorTerms []corev1.PreferredSchedulingTerm `json:"preferredNodeSelectorTerms,omitempty" patchStrategy:"merge" protobuf:"bytes,3,rep,name=preferredNodeSelectorTerms"`
+	PreferredNodeSelectorTerms []corev1.PreferredSchedulingTerm `json:"preferredNodeSelectorTerms,omitempty" protobuf:"bytes,3,rep,name=preferredNodeSelectorTerms"`
 
 	// tolerations are added to the tolerations of the Pod.
 	// +optional
-	// +patchStrategy=merge
 	// +listType=atomic
-	Tolerations []corev1.Toleration `json:"tolerations,omitempty" patchStrategy:"merge" protobuf:"bytes,4,rep,name=tolerations"`
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty" protobuf:"bytes,4,rep,name=tolerations"`
 
 	// maxReplicas is the maximum number of Pods in the subset. It is a number, or a
 	// percentage of the workload's replicas such as "30%", rounded up. Numbers and

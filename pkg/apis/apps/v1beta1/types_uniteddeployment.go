@@ -244,7 +244,8 @@ type Subset struct {
 	// patch changes the Pod template of the subset. It is a strategic merge patch, written
 	// as an object such as {"metadata":{"labels":{"zone":"a"}}}.
 	// +optional
-	Patch *runtime.RawExtension `json:"patch,omitempty" protobuf:"bytes,7,opt,name=patch"`
+	// +patchStrategy=replace
+	Patch *runtime.RawExtension `json:"patch,omitempty" patchStrategy:"replace" protobuf:"bytes,7,opt,name=patch"`
 }
 
 // UnitedDeploymentScheduleStrategy defines how Pods are distributed to subsets.

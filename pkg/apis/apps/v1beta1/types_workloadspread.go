@@ -141,15 +141,13 @@ type WorkloadSpreadSubset struct {
 
 	// preferredNodeSelector is added to the Pod's preferred node affinity.
 	// +optional
-	// +patchStrategy=merge
 	// +listType=atomic
-	PreferredNodeSelector []corev1.PreferredSchedulingTerm `json:"preferredNodeSelector,omitempty" patchStrategy:"merge" protobuf:"bytes,3,rep,name=preferredNodeSelector"`
+	PreferredNodeSelector []corev1.PreferredSchedulingTerm `json:"preferredNodeSelector,omitempty" protobuf:"bytes,3,rep,name=preferredNodeSelector"`
 
 	// tolerations are added to the tolerations of the Pod.
 	// +optional
-	// +patchStrategy=merge
 	// +listType=atomic
-	Tolerations []corev1.Toleration `json:"tolerations,omitempty" patchStrategy:"merge" protobuf:"bytes,4,rep,name=tolerations"`
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty" protobuf:"bytes,4,rep,name=tolerations"`
 
 	// maxReplicas is the maximum number of Pods in the subset. It is a number, or a
 	// percentage of the workload's replicas such as "30%", rounded up. Numbers and
