@@ -62,21 +62,32 @@ func conflicts(set, other *apps.SidecarSet) field.ErrorList {
 
 const separate = "; use another one, or let the two select different Pods"
 
+// containerConflicts finds containers with the same name. Annotations of Pods name a container of a hot upgrade by its name in the
+// SidecarSet, so this name is taken too.
 func containerConflicts(set, other *apps.SidecarSet, path *field.Path) field.ErrorList {
-	taken := map[string]bool{}
+	taken, annotated := map[string]bool{}, map[string]bool{}
 	eachSidecar(&other.Spec, path, func(container *apps.SidecarContainer, initContainer bool, _ *field.Path) {
 		for _, name := range container.NamesInPod(initContainer) {
 			taken[name] = true
 		}
+		if !initContainer {
+			annotated[container.Name] = true
+		}
 	})
 	var errs field.ErrorList
 	eachSidecar(&set.Spec, path, func(container *apps.SidecarContainer, initContainer bool, at *field.Path) {
+		clash := func(name string) {
+			errs = append(errs, field.Invalid(at.Child("name"), container.Name,
+				fmt.Sprintf("container %s already exists in SidecarSet %s%s", name, other.Name, separate)))
+		}
 		for _, name := range container.NamesInPod(initContainer) {
 			if taken[name] {
-				errs = append(errs, field.Invalid(at.Child("name"), container.Name,
-					fmt.Sprintf("container %s already exists in SidecarSet %s%s", name, other.Name, separate)))
+				clash(name)
 				return
 			}
+		}
+		if !initContainer && annotated[container.Name] {
+			clash(container.Name)
 		}
 	})
 	return errs

@@ -120,8 +120,16 @@ func TestSidecarSetConflicts(t *testing.T) {
 			apps.SidecarSetSpec{Containers: []apps.SidecarContainer{sidecar("a-2")}}, apps.SidecarSetSpec{Containers: []apps.SidecarContainer{hot("a")}},
 			false, []string{"spec.containers[0].name: container a-2 already exists"},
 		},
-		"a hot one's own name is free": {
+		"a hot one's own name": {
 			apps.SidecarSetSpec{Containers: []apps.SidecarContainer{sidecar("a")}}, apps.SidecarSetSpec{Containers: []apps.SidecarContainer{hot("a")}},
+			false, []string{"spec.containers[0].name: container a already exists"},
+		},
+		"a hot one with the name of another": {
+			apps.SidecarSetSpec{Containers: []apps.SidecarContainer{hot("a")}}, apps.SidecarSetSpec{Containers: []apps.SidecarContainer{sidecar("a")}},
+			false, []string{"spec.containers[0].name: container a already exists"},
+		},
+		"an init container with the name of a hot one": {
+			apps.SidecarSetSpec{InitContainers: []apps.SidecarContainer{sidecar("a")}}, apps.SidecarSetSpec{Containers: []apps.SidecarContainer{hot("a")}},
 			false, nil,
 		},
 		"the same volume":    {apps.SidecarSetSpec{Volumes: volume("/a")}, apps.SidecarSetSpec{Volumes: volume("/a")}, false, nil},
