@@ -283,6 +283,17 @@ func TestPodsAreReleasedAndAdopted(t *testing.T) {
 	assert.Empty(t, w.set().Status.Conditions)
 }
 
+// A Pod that ended keeps its name, so nobody else can fill its slot before it is adopted and deleted.
+func TestFailedPodIsAdoptedAndReplaced(t *testing.T) {
+	w := rolled(t, "", newSet(2))
+	before := w.uids()
+	w.change("web-1", func(pod *corev1.Pod) { pod.OwnerReferences, pod.Status.Phase = nil, corev1.PodFailed })
+	w.settle()
+	assert.Equal(t, before["web-0"], w.uids()["web-0"])
+	assert.NotEqual(t, before["web-1"], w.uids()["web-1"])
+	assert.Empty(t, w.set().Status.Conditions)
+}
+
 // A Pod that is adopted in this pass may be the next one to be deleted.
 func TestScaleInInOrderCountsAdoptedPods(t *testing.T) {
 	w := rolled(t, "", newSet(3))

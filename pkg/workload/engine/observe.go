@@ -94,7 +94,8 @@ func (v *View) findOrphans(caches *Caches) error {
 		return err
 	}
 	for _, pod := range orphans {
-		if podstate.Active(pod) && v.Adopts(pod) {
+		// A Pod that ended still has the name that its replacement needs, so it is adopted too.
+		if pod.DeletionTimestamp == nil && v.Adopts(pod) {
 			v.Orphans = append(v.Orphans, pod)
 		}
 	}
