@@ -294,6 +294,20 @@ func TestFailedPodIsAdoptedAndReplaced(t *testing.T) {
 	assert.Empty(t, w.set().Status.Conditions)
 }
 
+// A user takes the labels from a Pod that failed, to look at it.
+func TestFailedPodWithoutItsLabelsIsReleased(t *testing.T) {
+	w := rolled(t, "", newSet(2))
+	before := w.uids()
+	w.change("web-1", func(pod *corev1.Pod) {
+		delete(pod.Labels, "app")
+		pod.Status.Phase = corev1.PodFailed
+	})
+	require.Error(t, w.attempt(), "the name is taken")
+	require.Error(t, w.attempt())
+	assert.Equal(t, before, w.uids())
+	assert.Nil(t, metav1.GetControllerOf(w.pod("web-1")), "released")
+}
+
 // A Pod that is adopted in this pass may be the next one to be deleted.
 func TestScaleInInOrderCountsAdoptedPods(t *testing.T) {
 	w := rolled(t, "", newSet(3))

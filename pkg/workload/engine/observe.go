@@ -68,14 +68,15 @@ func (e *Engine) Observe(target *Target) (*View, error) {
 }
 
 // sortPods sorts the Pods of the workload by name, and divides them. A Pod that is not active is Inactive even if the selector
-// no longer matches it.
+// no longer matches it. A workload that adopts Pods would delete such a Pod if it has ended, so it releases it instead.
 func (v *View) sortPods(all []*corev1.Pod) {
 	slices.SortFunc(all, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	for _, pod := range all {
+		matches := v.Selector.Matches(labels.Set(pod.Labels))
 		switch {
-		case !podstate.Active(pod):
+		case !podstate.Active(pod) && (matches || v.Adopts == nil || pod.DeletionTimestamp != nil):
 			v.Inactive = append(v.Inactive, pod)
-		case v.Selector.Matches(labels.Set(pod.Labels)):
+		case matches:
 			v.Pods = append(v.Pods, pod)
 		default:
 			v.Leaving = append(v.Leaving, pod)
