@@ -13,6 +13,7 @@ import (
 	"kruise.io/kruise/pkg/workload/health"
 	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 // status computes the status from what the pass observed. A pass with a failure does not count as having observed the generation. A
@@ -42,7 +43,8 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.DaemonSetStatus {
 			ready := p.Ready(oldest)
 			status.CurrentNumberScheduled++
 			status.NumberReady += int32(one(ready))
-			status.NumberAvailable += int32(one(ready && p.Available(oldest)))
+			// A Pod that the hook of its deletion holds serves until it is deleted.
+			status.NumberAvailable += int32(one(ready && podstate.AvailableIn(oldest, p.MinReadySeconds, p.Now) == 0))
 			status.UpdatedNumberScheduled += int32(one(p.Updated(oldest)))
 		}
 	}

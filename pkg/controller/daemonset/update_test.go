@@ -223,6 +223,7 @@ func TestHookHoldsOnePodAtATime(t *testing.T) {
 	assert.EqualValues(t, 2, status.ObservedGeneration)
 	assert.NotEqual(t, before, status.UpdateRevision)
 	assert.Equal(t, []string{"n3"}, held())
+	assert.EqualValues(t, 3, status.NumberAvailable, "it serves until it is deleted")
 	assert.Len(t, w.Pods(), 3)
 	for _, next := range []string{"n2", "n1"} {
 		w.changePod(w.on(held()[0]), func(pod *corev1.Pod) { delete(pod.Labels, "hook") })
