@@ -1,6 +1,7 @@
 package cloneset
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -77,6 +78,15 @@ func TestVolumeOfADeletedPodIsNotReused(t *testing.T) {
 			assert.Equal(t, 1, shared, "the new Pod has another instance, with claims of its own")
 		})
 	}
+}
+
+// The Pod may take long to terminate. Its claims are deleted with it, and not only when the garbage collector finds that it is gone.
+func TestClaimsAreDeletedInThePassThatDeletesTheirPod(t *testing.T) {
+	w := rolled(t, "", newSet(2, withClaims("data", "logs")))
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](1) })
+	w.step()
+	require.Len(t, w.names(), 1)
+	assert.Equal(t, []string{"data-" + w.names()[0], "logs-" + w.names()[0]}, slices.Sorted(maps.Keys(w.claimsByName())))
 }
 
 func TestClaimIsKeptWhenItsPodIsNeededAgain(t *testing.T) {

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,18 +13,22 @@ import (
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
-// delete deletes Pods. A Pod becomes the owner of its claims first, so garbage collection deletes the claims with it even if
-// this process ends between the two writes. If a claim cannot be moved, its Pod is not deleted. A refusal by a budget has no
-// event.
+// delete deletes Pods, and then their claims. A Pod becomes the owner of its claims first, so garbage collection deletes the claims
+// with it even if this process ends between the writes. If a claim cannot be moved, its Pod is not deleted. The protection of claims
+// in use keeps the volume until the Pod has ended. A refusal by a budget has no event.
 func (x *execution) delete(ctx context.Context, deletions []Deletion) error {
 	return x.each(len(deletions), func(i int) error {
 		pod := deletions[i].Pod
+		var claims []*corev1.PersistentVolumeClaim
 		if !deletions[i].KeepClaims {
-			for _, claim := range x.view.ClaimsOf(pod) {
+			claims = x.view.ClaimsOf(pod)
+			for _, claim := range claims {
 				if err := x.moveClaim(ctx, claimMove{claim: claim, to: pod, from: x.view.Object.GetUID()}); err != nil {
 					return err
 				}
 			}
+			// An earlier pass may have moved the others.
+			claims = slices.Concat(claims, x.view.claims.byPod[pod.UID])
 		}
 		err := x.Server.DeletePod(ctx, pod)
 		if err != nil {
@@ -37,7 +43,12 @@ func (x *execution) delete(ctx context.Context, deletions []Deletion) error {
 		x.changed.Store(true)
 		x.Guard.Deleted(x.view.Object.GetUID(), PodResource.GroupResource(), pod)
 		x.tell(Result{Act: Delete, Pod: pod.Name})
-		return nil
+		var failures []error
+		for _, claim := range claims {
+			// No pass reads this claim again, so the guard need not wait for its deletion.
+			failures = append(failures, x.deleteClaim(ctx, claim))
+		}
+		return errors.Join(failures...)
 	})
 }
 
@@ -51,9 +62,8 @@ func (x *execution) moveClaims(ctx context.Context, moves []claimMove) error {
 func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
 	owner, claim := x.view.Object.GetUID(), move.claim
 	if move.delete {
-		if err := x.Server.DeleteClaim(ctx, claim); err != nil && !apierrors.IsNotFound(err) {
-			x.tell(Result{Act: Delete, Claim: claim.Name, Err: err})
-			return fmt.Errorf("delete claim %s: %w", claim.Name, err)
+		if err := x.deleteClaim(ctx, claim); err != nil {
+			return err
 		}
 		x.Guard.Deleted(owner, ClaimResource.GroupResource(), claim)
 		return nil
@@ -71,6 +81,15 @@ func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
 		return fmt.Errorf("give claim %s to %s %s: %w", claim.Name, to.Kind, to.Name, err)
 	}
 	x.Guard.Wrote(owner, ClaimResource.GroupResource(), written.ResourceVersion)
+	return nil
+}
+
+// deleteClaim deletes a claim. A claim that no longer exists is no error.
+func (x *execution) deleteClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+	if err := x.Server.DeleteClaim(ctx, claim); err != nil && !apierrors.IsNotFound(err) {
+		x.tell(Result{Act: Delete, Claim: claim.Name, Err: err})
+		return fmt.Errorf("delete claim %s: %w", claim.Name, err)
+	}
 	return nil
 }
 
