@@ -3,6 +3,7 @@ package daemonset
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -63,7 +64,11 @@ func (p *planner) manageNode(stage *engine.Stage, at *place, surges bool) (missi
 		// With surge, a node may have an old Pod and its replacement.
 		if surges {
 			p.keepTwo(stage, running)
-			return len(running) == 0 && at.run
+			// A Pod that ended is deleted first here too, unless a hook holds it. Otherwise Pods that always fail would be created without
+			// a delay.
+			return len(running) == 0 && at.run && !slices.ContainsFunc(at.pods, func(pod *corev1.Pod) bool {
+				return pod.DeletionTimestamp == nil && podstate.Finished(pod) && !engine.PreparingDelete(pod)
+			})
 		}
 		// Without surge, a node keeps its oldest Pod. More than one can exist after an adoption or after a surge was switched off.
 		for _, pod := range running[min(1, len(running)):] {

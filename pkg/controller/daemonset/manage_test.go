@@ -121,7 +121,14 @@ func TestSelectorAndLabelDecideTogether(t *testing.T) {
 
 // Case daemonset 9: failed Pods of a node are deleted with growing delays.
 func TestFailedPodsAreReplacedWithBackoff(t *testing.T) {
-	w := rolled(t, "", newSet(), nodes(1))
+	for name, strategy := range map[string]edit{"without surge": maxUnavailable("1"), "with surge": maxSurge("1")} {
+		t.Run(name, func(t *testing.T) { testBackoff(t, strategy) })
+	}
+}
+
+func testBackoff(t *testing.T, strategy edit) {
+	t.Helper()
+	w := rolled(t, "", newSet(strategy), nodes(1))
 	for _, delay := range []time.Duration{0, 1, 2, 4, 8} {
 		failed := w.on("n1")
 		w.changePod(failed, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
