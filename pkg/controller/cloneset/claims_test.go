@@ -89,6 +89,23 @@ func TestClaimsAreDeletedInThePassThatDeletesTheirPod(t *testing.T) {
 	assert.Equal(t, []string{"data-" + w.names()[0], "logs-" + w.names()[0]}, slices.Sorted(maps.Keys(w.claimsByName())))
 }
 
+// Kubernetes creates the claim of an ephemeral volume for the Pod, and no Pod can use the claim of another owner.
+func TestClaimOfAnEphemeralVolumeStaysWithItsPod(t *testing.T) {
+	w := rolled(t, "", newSet(1, withClaims("data"), func(s *v1beta1.CloneSetSpec) {
+		s.Template.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{
+			Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{}},
+		}}}
+	}))
+	pod := w.Pods()[0]
+	w.Add(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Name: pod.Name + "-scratch", Namespace: "ns",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(pod, corev1.SchemeGroupVersion.WithKind("Pod"))},
+	}})
+	w.settle()
+	claim := w.claimsByName()[pod.Name+"-scratch"]
+	assert.True(t, metav1.IsControlledBy(&claim, pod), "%v", claim.OwnerReferences)
+}
+
 func TestClaimIsKeptWhenItsPodIsNeededAgain(t *testing.T) {
 	w := rolled(t, "", newSet(2, withClaims("data")))
 	w.refuse("delete", func(clienttesting.Action) error { return apierrors.NewForbidden(pods, "web", nil) })

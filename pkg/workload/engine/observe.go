@@ -159,6 +159,10 @@ func (v *View) indexClaims(caches *Caches) error {
 			return err
 		}
 		for _, claim := range handed {
+			// The claim of an ephemeral volume belongs to the Pod alone: without this owner, no Pod could use it.
+			if v.Instance(claim) != v.Instance(pod) {
+				continue
+			}
 			v.claims.names[claim.Name] = true
 			if claim.DeletionTimestamp == nil {
 				v.claims.byPod[pod.UID] = append(v.claims.byPod[pod.UID], claim)
