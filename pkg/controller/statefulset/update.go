@@ -97,6 +97,10 @@ func (p *planner) updateStage(candidates []int) (engine.Stage, error) {
 	if u.limit, err = p.maxUnavailable(); err != nil {
 		return u.stage, err
 	}
+	// In order, Pods out of range go first. Meanwhile, only Pods that are out of service already are replaced.
+	if p.ordered && len(p.condemned) > 0 {
+		u.limit = 0
+	}
 	for i := range p.slots {
 		pod := p.slots[i].pod
 		// A slot whose claim is still growing counts as unavailable, even if its Pod serves.

@@ -295,6 +295,21 @@ func TestPickedPodIsReplacedAtItsRevision(t *testing.T) {
 	assert.GreaterOrEqual(t, w.least, 4)
 }
 
+// In order, Pods are deleted one after the other, whatever they are deleted for.
+func TestPickedPodWaitsForTheScaleInInOrder(t *testing.T) {
+	w := rolled(t, "", newSet(3))
+	before := w.uids()
+	w.edit(replicas(2))
+	w.terminate("web-2")
+	w.change("web-0", func(pod *corev1.Pod) { pod.Labels[pub.SpecifiedDeleteKey] = "true" })
+	w.settle()
+	assert.Equal(t, before, w.uids())
+	w.lose("web-2")
+	w.settle()
+	assert.Equal(t, before["web-1"], w.uids()["web-1"])
+	assert.NotEqual(t, before["web-0"], w.uids()["web-0"])
+}
+
 func TestPickedPodIsDeletedOnce(t *testing.T) {
 	w := rolled(t, "", newSet(2, parallel))
 	w.change("web-1", func(pod *corev1.Pod) { pod.Labels[pub.SpecifiedDeleteKey] = "true" })
