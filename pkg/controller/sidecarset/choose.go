@@ -17,15 +17,16 @@ import (
 type choice struct {
 	// upgrade are the Pods to upgrade now, in this order.
 	upgrade []*corev1.Pod
-	// refused are the Pods in which more than images would have to change.
-	refused []*corev1.Pod
+	// refused are the Pods in which more than images would have to change. allowed are updated Pods whose condition still says so.
+	refused, allowed []*corev1.Pod
 }
 
 // sorted holds the Pods of a view by what may happen to them. It is the input of choose.
 type sorted struct {
 	// all are the matched Pods, eligible those that may be upgraded now, and refused those in which more than images would have to
-	// change.
-	all, eligible, refused []*corev1.Pod
+	// change. allowed are updated Pods whose condition still says so: the spec returned to what they have, or the last write of their
+	// condition failed.
+	all, eligible, refused, allowed []*corev1.Pod
 	// unavailable is how many Pods are updated and do not serve. They use up maxUnavailable. Pods of an old revision that do not serve
 	// do not: their upgrade takes nothing out of service.
 	unavailable int
@@ -52,6 +53,9 @@ func (v *view) sort() (*sorted, error) {
 		case pod.updated:
 			if !pod.ready || !pod.consistent {
 				s.unavailable++
+			}
+			if upgradable, found := upgradableIn(pod.Pod)[v.set.Name]; found && !upgradable {
+				s.allowed = append(s.allowed, pod.Pod)
 			}
 		// Pods that the strategy does not select stay as they are.
 		case !selector.Matches(labels.Set(pod.Labels)):
@@ -86,7 +90,7 @@ func (v *view) choose() (*choice, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resolve maxUnavailable: %w", err)
 	}
-	chosen := &choice{refused: s.refused}
+	chosen := &choice{refused: s.refused, allowed: s.allowed}
 	// The Pods at the end of the order stay: as many as the partition says.
 	for _, pod := range ordered[:max(0, len(ordered)-partition)] {
 		if s.ready[pod] {

@@ -71,5 +71,6 @@ func (r *Reconciler) pass(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.refuse(ctx, v, chosen.refused), r.upgrade(ctx, v, chosen.upgrade, latest))
+	allowed := r.each(chosen.allowed, func(pod *corev1.Pod) error { return r.setUpgradable(ctx, set, pod, true) })
+	return errors.Join(allowed, r.refuse(ctx, v, chosen.refused), r.upgrade(ctx, v, chosen.upgrade, latest))
 }

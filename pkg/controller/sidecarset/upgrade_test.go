@@ -226,6 +226,20 @@ func TestConditionOfSeveralSidecarSets(t *testing.T) {
 	assert.Equal(t, `True AllSidecarsetUpgradable {"logs":true}`, conditionOf(w.Pods()[0]))
 }
 
+// A Pod that already has what the spec returns to is not upgraded again, but it can be from now on.
+func TestConditionFollowsASpecThatReturns(t *testing.T) {
+	w := newWorld(t)
+	w.start(1)
+	w.settle()
+	w.edit(func(set *v1beta1.SidecarSet) { set.Spec.Containers[0].Args = []string{"x"} })
+	w.settle()
+	assert.Equal(t, `False UpdateImmutableField {"logs":false}`, conditionOf(w.Pods()[0]))
+	w.edit(func(set *v1beta1.SidecarSet) { set.Spec.Containers[0].Args = nil })
+	w.settle()
+	assert.Equal(t, [4]int32{1, 1, 1, 1}, w.counters())
+	assert.Equal(t, `True AllSidecarsetUpgradable {"logs":true}`, conditionOf(w.Pods()[0]))
+}
+
 // Case sidecarset 16.
 func TestReturnToTheImageOfAPodRestartsNothing(t *testing.T) {
 	w := newWorld(t, partition(intstr.FromInt32(1)))
