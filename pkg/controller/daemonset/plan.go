@@ -42,10 +42,12 @@ func (r *Reconciler) newPlanner(v *engine.View, set *v1beta1.DaemonSet) (*planne
 	p := &planner{
 		View: v, settings: r.settings, set: set, rolling: rollingOf(set), places: places,
 		failedWait: func(node string) time.Duration { return r.failures.wait(set, node) },
-		// The cache may not show a Pod yet. The creation then fails, and a later pass takes the next name.
+		// The cache may not show a Pod yet. The creation then fails, and a later pass takes the next name. A Pod in Leaving is released
+		// in this pass.
 		released: func(name string) bool {
 			pod, err := r.pods.Pods(set.Namespace).Get(name)
-			return err == nil && !metav1.IsControlledBy(pod, set)
+			return err == nil && (!metav1.IsControlledBy(pod, set) ||
+				slices.ContainsFunc(v.Leaving, func(leaving *corev1.Pod) bool { return leaving.UID == pod.UID }))
 		},
 	}
 	for _, at := range places {
