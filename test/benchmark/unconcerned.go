@@ -75,7 +75,7 @@ func (b *bench) withoutWebhooks(ctx context.Context, do func() error) (err error
 				err = fmt.Errorf("create the webhooks again: %w", failed)
 			}
 		}
-		time.Sleep(noticed)
+		_ = pause(ctx, noticed)
 	}()
 	if err := mutating.Delete(ctx, changing.Name, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete the webhooks: %w", err)
@@ -83,6 +83,8 @@ func (b *bench) withoutWebhooks(ctx context.Context, do func() error) (err error
 	if err := validating.Delete(ctx, refusing.Name, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete the webhooks: %w", err)
 	}
-	time.Sleep(noticed)
+	if err := pause(ctx, noticed); err != nil {
+		return err
+	}
 	return do()
 }

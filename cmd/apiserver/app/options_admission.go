@@ -59,7 +59,8 @@ func newAdmissionOptions(
 		containerrecreaterequest.PluginName, pod.PluginName)
 	// The plugins that validate, the cheapest first. Those of a Pod are called in the order of their review route, see reviews.go.
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
-		userwritelimit.PluginName, garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName,
+		userwritelimit.PluginName,
+		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName,
 		workloadspread.PluginName,
 		nodescope.PluginName,
 		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,

@@ -66,9 +66,7 @@ func (p *planner) manageNode(stage *engine.Stage, at *place, surges bool) (missi
 			p.keepTwo(stage, running)
 			// A Pod that ended is deleted first here too, unless a hook holds it. Otherwise Pods that always fail would be created without
 			// a delay.
-			return len(running) == 0 && at.run && !slices.ContainsFunc(at.pods, func(pod *corev1.Pod) bool {
-				return pod.DeletionTimestamp == nil && podstate.Finished(pod) && !engine.PreparingDelete(pod)
-			})
+			return len(running) == 0 && at.run && !slices.ContainsFunc(at.pods, ended)
 		}
 		// Without surge, a node keeps its oldest Pod. More than one can exist after an adoption or after a surge was switched off.
 		for _, pod := range running[min(1, len(running)):] {
@@ -76,6 +74,11 @@ func (p *planner) manageNode(stage *engine.Stage, at *place, surges bool) (missi
 		}
 	}
 	return false
+}
+
+// ended reports whether a Pod has ended and is still to be deleted. No hook holds it.
+func ended(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && podstate.Finished(pod) && !engine.PreparingDelete(pod)
 }
 
 // deleteEnded deletes the Pods of a node that ended, and those whose deletion waits for a hook. It returns the other Pods that are

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/time/rate"
@@ -84,14 +85,7 @@ func (p *Plugin) exempts(caller user.Info) bool {
 	if strings.HasPrefix(name, "system:") && !strings.HasPrefix(name, serviceaccount.ServiceAccountUsernamePrefix) && name != user.Anonymous {
 		return true
 	}
-	for _, group := range caller.GetGroups() {
-		for _, exempt := range p.exempt {
-			if group == exempt {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(caller.GetGroups(), func(group string) bool { return slices.Contains(p.exempt, group) })
 }
 
 // limiterOf returns the limiter of a user. Two first requests of a user at once may each get one; the last one stays.

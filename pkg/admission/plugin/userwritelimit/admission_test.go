@@ -14,8 +14,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-func write(p *Plugin, by user.Info) error {
-	return p.Validate(context.Background(), admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, "ns", "a", schema.GroupVersionResource{}, "",
+func write(ctx context.Context, p *Plugin, by user.Info) error {
+	return p.Validate(ctx, admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, "ns", "a", schema.GroupVersionResource{}, "",
 		admission.Create, nil, false, by), nil)
 }
 
@@ -23,24 +23,24 @@ func TestUserWhoWritesTooMuchIsRefusedForASecond(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1e9, 0))
 	p := New(Settings{WritesPerSecond: 2, Namespace: "kruise-system"}, clock)
 	alice, bob := &user.DefaultInfo{Name: "alice"}, &user.DefaultInfo{Name: "bob"}
-	require.NoError(t, write(p, alice))
-	require.NoError(t, write(p, alice))
-	err := write(p, alice)
+	require.NoError(t, write(t.Context(), p, alice))
+	require.NoError(t, write(t.Context(), p, alice))
+	err := write(t.Context(), p, alice)
 	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
 	seconds, suggested := apierrors.SuggestsClientDelay(err)
 	assert.True(t, suggested)
 	assert.Equal(t, 1, seconds)
 	assert.EqualError(t, err, `user "alice" has made more than 2 writes of Kruise objects in a second: try again; `+
 		"an administrator can set another limit with --user-writes-per-second")
-	require.NoError(t, write(p, bob), "another user")
+	require.NoError(t, write(t.Context(), p, bob), "another user")
 
 	clock.Step(500 * time.Millisecond)
-	require.NoError(t, write(p, alice))
-	require.Error(t, write(p, alice))
+	require.NoError(t, write(t.Context(), p, alice))
+	require.Error(t, write(t.Context(), p, alice))
 	clock.Step(time.Hour)
-	require.NoError(t, write(p, alice))
-	require.NoError(t, write(p, alice))
-	require.Error(t, write(p, alice), "unused writes of earlier seconds are lost")
+	require.NoError(t, write(t.Context(), p, alice))
+	require.NoError(t, write(t.Context(), p, alice))
+	require.Error(t, write(t.Context(), p, alice), "unused writes of earlier seconds are lost")
 }
 
 func TestPartsOfTheSystemAreNotLimited(t *testing.T) {
@@ -58,8 +58,8 @@ func TestPartsOfTheSystemAreNotLimited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := New(Settings{WritesPerSecond: 1, Namespace: "kruise-system"}, clocktesting.NewFakeClock(time.Unix(1e9, 0)))
-			require.NoError(t, write(p, &tc.user))
-			assert.Equal(t, tc.exempt, write(p, &tc.user) == nil)
+			require.NoError(t, write(t.Context(), p, &tc.user))
+			assert.Equal(t, tc.exempt, write(t.Context(), p, &tc.user) == nil)
 		})
 	}
 }
