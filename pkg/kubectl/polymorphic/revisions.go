@@ -26,14 +26,9 @@ import (
 	"kruise.io/kruise/pkg/kubectl/cluster"
 	"kruise.io/kruise/pkg/kubectl/workload"
 	"kruise.io/kruise/pkg/workload/history"
-	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-var (
-	errNoRevision       = errors.New("unable to find the specified revision")
-	errNoLastRevision   = errors.New("no last revision to roll back to")
-	errNoLatestRevision = errors.New("no latest revision to roll back to")
-)
+var errNoRevision = errors.New("unable to find the specified revision")
 
 // revisions reads and restores the revisions of one kind. It implements the interfaces of kubectl for history and
 // undo.
@@ -186,11 +181,8 @@ func (r *revisions) Rollback(object runtime.Object, _ map[string]string, number 
 // sorted, the oldest first.
 func Target(w *workload.Workload, all []*appsv1.ControllerRevision, number int64) (*appsv1.ControllerRevision, error) {
 	switch {
-	// Scripts of users search for this text too.
-	case number == 0 && len(all) < 2 && w.GroupKind == kinds.AdvancedStatefulSet:
-		return nil, errNoLatestRevision
 	case number == 0 && len(all) < 2:
-		return nil, errNoLastRevision
+		return nil, errors.New(w.Texts.NoRevision)
 	case number == 0:
 		return all[len(all)-2], nil
 	}

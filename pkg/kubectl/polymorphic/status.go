@@ -10,7 +10,6 @@ import (
 	helpers "k8s.io/kubectl/pkg/polymorphichelpers"
 
 	"kruise.io/kruise/pkg/kubectl/workload"
-	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 var errOnDelete = errors.New("rollout status is only available for RollingUpdate strategy type")
@@ -57,24 +56,19 @@ func (statusViewer) Status(object runtime.Unstructured, revision int64) (string,
 	return text + "\n", done, nil
 }
 
-// Sentence says how far a rollout is, and whether it is done. The texts are those that scripts of users search for;
-// they differ between the kinds for that reason.
+// Sentence says how far a rollout is, and whether it is done.
 func Sentence(w *workload.Workload, p workload.Progress) (text string, done bool) {
-	// A CloneSet that updates in place is reported in the words of a partitioned rollout too.
-	partitioned := p.Partitioned || p.InPlace && w.GroupKind == kinds.CloneSet
+	partitioned := p.Partitioned || p.InPlace && w.Texts.InPlaceToo
 	switch {
 	case !p.Observed:
 		return fmt.Sprintf("Waiting for %s spec update to be observed...", w.Title), false
-	case partitioned && p.Updated < p.Target && w.GroupKind == kinds.CloneSet:
-		return fmt.Sprintf("Waiting for partitioned roll out to finish: %d out of %d new pods have been updated...", p.Updated, p.Target), false
 	case partitioned && p.Updated < p.Target:
-		return fmt.Sprintf("Waiting for partitioned roll out to finish:%d out of %d new pods has been updated...", p.Updated, p.Target), false
+		return fmt.Sprintf(w.Texts.Waiting, p.Updated, p.Target), false
 	// All wanted Pods are updated, but not all are available.
 	case p.Missing > 0:
 		return fmt.Sprintf("Waiting for %d pods to be ready...", p.Missing), false
-	// A StatefulSet has one text for the end, with and without a partition.
-	case partitioned && w.GroupKind != kinds.AdvancedStatefulSet:
-		return fmt.Sprintf("partitioned roll out complete: %d new pods have been updated...", p.Updated), true
+	case partitioned && w.Texts.PartitionDone != "":
+		return fmt.Sprintf(w.Texts.PartitionDone, p.Updated), true
 	default:
 		return fmt.Sprintf("%s rolling update complete %d pods at revision %s...", w.Title, p.Available, p.Revision), true
 	}

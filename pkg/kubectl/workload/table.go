@@ -56,7 +56,25 @@ type Kind struct {
 	Total, Ready, Available Path
 	// Revision is the name of the newest revision.
 	Revision Path
+
+	// Texts are about rollouts.
+	Texts Texts
 }
+
+// Texts are what scripts of users search for in the output. They differ between the kinds for that reason.
+type Texts struct {
+	// Waiting is about a partitioned rollout under way. It has verbs for the numbers of updated and of wanted Pods.
+	Waiting string
+	// PartitionDone is about a partitioned rollout that is done. It has a verb for the number of updated Pods. If it is empty, the text
+	// is that of every rollout.
+	PartitionDone string
+	// InPlaceToo is true if these two are also about rollouts that update Pods in place.
+	InPlaceToo bool
+	// NoRevision says that there is no older revision.
+	NoRevision string
+}
+
+const partitionDone = "partitioned roll out complete: %d new pods have been updated..."
 
 const partition = "spec.updateStrategy.rollingUpdate.partition"
 
@@ -74,6 +92,10 @@ var table = []*Kind{
 		Updated: both("status.updatedReplicas"), UpdatedAvailable: both("status.updatedAvailableReplicas"),
 		Total: both("status.replicas"), Ready: both("status.readyReplicas"), Available: both("status.availableReplicas"),
 		Revision: both("status.updateRevision"),
+		Texts: Texts{
+			Waiting:       "Waiting for partitioned roll out to finish: %d out of %d new pods have been updated...",
+			PartitionDone: partitionDone, InPlaceToo: true, NoRevision: "no last revision to roll back to",
+		},
 	},
 	{
 		GroupKind: kinds.AdvancedStatefulSet, Resource: "statefulsets", Short: "asts", Title: "Advanced StatefulSet",
@@ -84,6 +106,10 @@ var table = []*Kind{
 		Updated: both("status.updatedReplicas"), UpdatedAvailable: Path{beta: "status.updatedAvailableReplicas"},
 		Total: both("status.replicas"), Ready: both("status.readyReplicas"), Available: both("status.availableReplicas"),
 		Revision: both("status.updateRevision"),
+		Texts: Texts{
+			Waiting:    "Waiting for partitioned roll out to finish:%d out of %d new pods has been updated...",
+			NoRevision: "no latest revision to roll back to",
+		},
 	},
 	{
 		// The number of Pods of a DaemonSet follows from its nodes, so it is in the status.
@@ -95,6 +121,10 @@ var table = []*Kind{
 		Updated: both("status.updatedNumberScheduled"), Total: both("status.currentNumberScheduled"),
 		Ready: both("status.numberReady"), Available: both("status.numberAvailable"),
 		Revision: Path{beta: "status.updateRevision", alpha: "status.daemonSetHash"},
+		Texts: Texts{
+			Waiting:       "Waiting for partitioned roll out to finish:%d out of %d new pods has been updated...",
+			PartitionDone: partitionDone, NoRevision: "no last revision to roll back to",
+		},
 	},
 	{
 		GroupKind: kinds.BroadcastJob, Resource: "broadcastjobs", Short: "broadcastjob", Title: "BroadcastJob",
