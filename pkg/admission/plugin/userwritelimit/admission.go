@@ -20,7 +20,8 @@ import (
 const PluginName = "UserWriteLimit"
 
 const (
-	// users is how many users have a record of their own. If there are more, the user who has not written for the longest time starts anew.
+	// users is how many users have a record of their own. If there are more, the record of the user who has not
+	// written for the longest time is deleted.
 	users = 4096
 	// retryAfter is the number of seconds after which a refused client should try again. client-go does so by itself.
 	retryAfter = 1
