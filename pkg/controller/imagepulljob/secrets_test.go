@@ -19,10 +19,7 @@ import (
 )
 
 func with(secrets ...string) func(*v1beta1.ImagePullJob) {
-	return func(job *v1beta1.ImagePullJob) {
-		job.Spec.PullSecrets = secrets
-		job.Finalizers = []string{pub.DeletionProtectionFinalizer}
-	}
+	return func(job *v1beta1.ImagePullJob) { job.Spec.PullSecrets = secrets }
 }
 
 func source(password string) *corev1.Secret {
