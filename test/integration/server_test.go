@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -370,16 +371,41 @@ func accountToken(ctx context.Context, account string) (string, error) {
 	return token.Status.Token, nil
 }
 
-// firstPort is below the ports that the kernel gives to connections. One of them could otherwise take a port before its server.
-const firstPort = 20000
+// The ports of the tests are below those that the kernel gives to connections. One of them could otherwise take a port before its server.
+const (
+	firstPort = 20000
+	lastPort  = 32000
+	// portsOfARun is how many ports one run of the tests has for itself.
+	portsOfARun = 500
+)
 
 // triedPorts is how many ports freePort has tried.
 var triedPorts atomic.Int32
 
+// claimPorts listens on the first of the ports that this run has for itself, until the run ends. So another run on this machine takes
+// other ports. Without this, a run could take a port that a server of the other run is about to open.
+var claimPorts = sync.OnceValues(func() (net.Listener, error) {
+	for first := firstPort; first+portsOfARun <= lastPort; first += portsOfARun {
+		claimed, err := new(net.ListenConfig).Listen(context.Background(), "tcp", fmt.Sprintf(":%d", first))
+		if err == nil {
+			return claimed, nil
+		}
+	}
+	return nil, errors.New("no free ports")
+})
+
 // freePort returns a port on which nobody listens. It returns each port only once, because tests run at the same time.
 func freePort(ctx context.Context) (int, error) {
-	for range 1000 {
-		port := firstPort + int(triedPorts.Add(1))
+	claimed, err := claimPorts()
+	if err != nil {
+		return 0, err
+	}
+	first, ok := claimed.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, fmt.Errorf("%s is no TCP address", claimed.Addr())
+	}
+	for tried := triedPorts.Add(1); tried < portsOfARun; tried = triedPorts.Add(1) {
+		port := first.Port + int(tried)
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf(":%d", port))
 		if err == nil {
 			return port, listener.Close()
