@@ -1,6 +1,7 @@
 package kubectl_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -84,6 +85,42 @@ func TestUndoOfARolloutUndoesItsWorkload(t *testing.T) {
 	assert.Equal(t, "cloneset.apps.kruise.io/web rolled back\n", run(t, server, "rollout", "undo", "rollout/web"))
 	server = kubectltest.New(t, strings.Replace(canary, "  workloadRef: {apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, name: web}\n", "", 1))
 	assert.Contains(t, fails(t, server, "rollout", "undo", "rollout/web"), "rollout web has no workload to undo")
+}
+
+// Case kubectl-plugin 29a.
+func TestFastUndoMovesTheTrafficBack(t *testing.T) {
+	of := func(name string, current, next int) string {
+		return fmt.Sprintf(`apiVersion: rollouts.kruise.io/v1beta1
+kind: Rollout
+metadata: {name: %s}
+spec: {strategy: {blueGreen: {steps: [{replicas: 50%%}, {replicas: 100%%, traffic: 0%%}, {replicas: 100%%, traffic: 50%%},
+  {replicas: 100%%, matches: [{headers: []}]}]}}}
+status: {blueGreenStatus: {currentStepIndex: %d, nextStepIndex: %d}}`, name, current, next)
+	}
+	server := kubectltest.New(t, of("web", 4, 5), of("half", 3, 4), of("begun", 2, 3), of("back", 3, 2), of("new", 0, 1), strings.Replace(canary, "{name: web}", "{name: plain}", 1), cloneSet)
+	next := func(name string) any {
+		value, _, _ := unstructured.NestedFieldNoCopy(server.Get(t, "rollouts.kruise.io", "rollouts", name).Object, "status", "blueGreenStatus",
+			"nextStepIndex")
+		return value
+	}
+	assert.Equal(t, "rollout.rollouts.kruise.io/web rolled back\nrollout.rollouts.kruise.io/half rolled back\n",
+		run(t, server, "rollout", "undo", "rollouts", "web", "half", "--fast"))
+	assert.EqualValues(t, 2, next("web"), "the last step before those with traffic")
+	assert.EqualValues(t, 2, next("half"))
+	require.Len(t, server.Writes(), 2)
+	for name, want := range map[string]string{
+		"rollout/web":   `error: rollouts.rollouts.kruise.io "web" already rolled back`,
+		"rollout/begun": `error: rollouts.rollouts.kruise.io "begun" already rolled back`,
+		"rollout/back":  `error: rollouts.rollouts.kruise.io "back" already rolled back`,
+		"rollout/new":   `error: rollouts.rollouts.kruise.io "new" has no earlier step without traffic; run rollout undo without --fast`,
+		"rollout/plain": `error: rollouts.rollouts.kruise.io "plain" is not in a blue-green release; run rollout undo without --fast`,
+		"clone/web":     `error: clonesets.apps.kruise.io "web" --fast only works for Rollouts; run rollout undo without it`,
+	} {
+		assert.Equal(t, want, fails(t, server, "rollout", "undo", name, "--fast"))
+	}
+	assert.Equal(t, "error: --fast cannot be used with --to-revision", fails(t, server, "rollout", "undo", "rollout/web", "--fast", "--to-revision=1"))
+	assert.Equal(t, "error: required resource not specified", fails(t, server, "rollout", "undo", "--fast"))
+	assert.Len(t, server.Writes(), 2, "an error changes nothing")
 }
 
 // Case kubectl-plugin 3.

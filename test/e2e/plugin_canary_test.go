@@ -44,13 +44,14 @@ spec:
 apiVersion: rollouts.kruise.io/v1beta1
 kind: Rollout
 metadata: {name: busy}
+spec: {strategy: {blueGreen: {steps: [{replicas: 100%}, {replicas: 100%, traffic: 50%}]}}}
 ---
 apiVersion: rollouts.kruise.io/v1beta1
 kind: Rollout
 metadata: {name: idle}
 `
 
-// Cases kubectl-plugin 29, 38: a Rollout that waits for an approval.
+// Cases kubectl-plugin 6a, 29, 29a, 38: a Rollout that waits for an approval.
 func TestPluginApprovesRollouts(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -78,7 +79,7 @@ func TestPluginApprovesRollouts(t *testing.T) {
 	for name, status := range map[string]string{
 		"web": `{"phase":"Progressing","message":"Rollout is in step(1/3)","canaryStatus":{"currentStepIndex":1,"currentStepState":"StepPaused",` +
 			`"stableRevision":"web-a","canaryRevision":"` + revision + `"}}`,
-		"busy": `{"blueGreenStatus":{"currentStepState":"StepUpgrade"}}`,
+		"busy": `{"blueGreenStatus":{"currentStepIndex":2,"nextStepIndex":3,"currentStepState":"StepUpgrade"}}`,
 	} {
 		e.kubectl("patch", "rollouts.rollouts.kruise.io", name, "--subresource=status", "--type=merge", "--patch", `{"status":`+status+`}`)
 	}
@@ -98,5 +99,24 @@ get rollout web -o jsonpath='{.status.canaryStatus.currentStepState}'`)
 	e.kubectl("patch", "rollouts.rollouts.kruise.io", "web", "--subresource=status", "--type=merge", "--patch", `{"status":{"phase":"Healthy"}}`)
 	s.types(`describe rollout web --watch --no-color`)
 	s.listsAll()
+	s.types(`
+rollout pause rollout/web
+rollout pause rollout/web
+get rollout web -o jsonpath='{.spec.strategy.paused}'
+rollout resume rollout/web
+rollout resume rollout/web
+rollout undo rollout/web
+rollout undo rollout/web --fast
+rollout undo rollout/busy --fast
+rollout undo rollout/busy --fast
+get rollout busy -o jsonpath='{.status.blueGreenStatus.nextStepIndex}'`)
+	e.kubectl("patch", "clone", "web", "--type=merge", "--patch", `{"spec":{"template":{"metadata":{"annotations":{"v":"2"}}}}}`)
+	e.eventually("the CloneSet has a second revision", func(c *require.Assertions, _ context.Context) {
+		c.NotEqual(revision, e.cloneSet("web").Status.UpdateRevision)
+	})
+	s.types(`rollout undo rollout/web`)
+	e.eventually("the CloneSet is at its first revision", func(c *require.Assertions, _ context.Context) {
+		c.Equal(revision, e.cloneSet("web").Status.UpdateRevision)
+	})
 	s.shows("canary.txt")
 }

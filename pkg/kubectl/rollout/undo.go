@@ -9,15 +9,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+	"k8s.io/kubectl/pkg/scheme"
 )
 
-// UndoRollouts makes rollout undo of kubectl accept Rollouts of the group rollouts.kruise.io: it undoes their workloads. Files and
-// selectors are left to kubectl, which refuses Rollouts in them.
-func UndoRollouts(command *cobra.Command, factory cmdutil.Factory) {
-	other := command.Run
+// UndoRollouts makes rollout undo of kubectl accept Rollouts of the group rollouts.kruise.io: it undoes their workloads, or moves their
+// traffic back with the flag --fast. Files and selectors are left to kubectl, which refuses Rollouts in them.
+func UndoRollouts(command *cobra.Command, factory cmdutil.Factory, streams genericiooptions.IOStreams) {
+	fast, other := false, command.Run
+	command.Flags().BoolVar(&fast, "fast", fast, "Move the traffic of a Rollout in a blue-green release back at once, and keep the new Pods.")
 	command.Run = func(command *cobra.Command, args []string) {
+		if fast {
+			cmdutil.CheckErr(undoAtOnce(command, factory, streams, args))
+			return
+		}
 		named, err := namesRollouts(factory, args)
 		// kubectl reports an error of the lookup.
 		if named && err == nil {
@@ -26,6 +34,22 @@ func UndoRollouts(command *cobra.Command, factory cmdutil.Factory) {
 		}
 		other(command, args)
 	}
+}
+
+// undoAtOnce runs rollout undo --fast. Flags that choose a revision or a preview mean nothing here, and are refused.
+func undoAtOnce(command *cobra.Command, factory cmdutil.Factory, streams genericiooptions.IOStreams, args []string) error {
+	for _, flag := range []string{"to-revision", "dry-run", "selector"} {
+		if command.Flags().Changed(flag) {
+			return fmt.Errorf("--fast cannot be used with --%s", flag)
+		}
+	}
+	print := genericclioptions.NewPrintFlags("rolled back").WithTypeSetter(scheme.Scheme)
+	*print.OutputFormat = cmdutil.GetFlagString(command, "output")
+	files := &resource.FilenameOptions{
+		Filenames: cmdutil.GetFlagStringSlice(command, "filename"), Kustomize: cmdutil.GetFlagString(command, "kustomize"),
+		Recursive: cmdutil.GetFlagBool(command, "recursive"),
+	}
+	return each(command.Context(), factory, streams, print, files, args, undoFast)
 }
 
 // namesRollouts reports whether one of the arguments names Rollouts, as TYPE/NAME or as a TYPE before the names.
