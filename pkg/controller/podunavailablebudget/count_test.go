@@ -267,6 +267,18 @@ func TestUnreadableWorkloadCountsByItsPods(t *testing.T) {
 }
 
 // Case podunavailablebudget 19b.
+func TestKindThatIsNotServedDoesNotStopTheCountOfOthers(t *testing.T) {
+	nothing := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Nothing", Name: "n", UID: "n", Controller: new(true)}
+	w := newWorld(t, append(append(newPods(1, "n", nothing), newPods(3, "c", owner("apps.kruise.io/v1beta1", "CloneSet", "c"))...),
+		newCloneSet(5), newBudget(selecting("app", "web")))...)
+	status := w.reconcile()
+	assert.EqualValues(t, 1, status.ObservedGeneration, "admission refuses everything until then")
+	assert.Equal(t, counts{5 + 1, 4, 4, 0}, countsOf(status))
+	assert.Equal(t, 15*time.Second, w.last.RequeueAfter, "the kind may be installed")
+	assert.Empty(t, w.Events())
+}
+
+// Case podunavailablebudget 19b.
 func TestUnreadableWorkloadIsReportedWhenItBegins(t *testing.T) {
 	w := newWorld(t, append(newPods(4, "p", metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g", UID: "game", Controller: new(true)}),
 		newBudget(selecting("app", "web")))...)

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -174,6 +175,11 @@ func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUna
 	}
 	for workload, pods := range having {
 		found, err := r.workloads.find(ctx, budget.Namespace, workload)
+		// One Pod of a kind that is not served must not stop the count for all others. The server of the kind may only be down, so the Pods
+		// of the kind stay wanted.
+		if meta.IsNoMatchError(err) {
+			found, err = &size{uncounted: true}, nil
+		}
 		if err != nil {
 			return err
 		}

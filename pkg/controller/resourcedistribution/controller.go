@@ -244,15 +244,29 @@ func run[T controller.Object](
 	case todo.unwanted:
 		result.failure = c.remove(ctx, d, todo.live)
 	case todo.live == nil:
-		now := r.clock.Now()
-		if result.failure = r.conflicts.recent(d, todo.namespace, now); result.failure == nil {
+		where, now := r.place(todo.namespace), r.clock.Now()
+		if result.failure = r.conflicts.recent(d, where, now); result.failure == nil {
 			result.failure = c.put(ctx, d, template, digest, todo.namespace, nil)
-			r.conflicts.note(d, todo.namespace, result.failure, now)
+			r.conflicts.note(d, where, result.failure, now)
 		}
 	default:
 		result.failure = c.put(ctx, d, template, digest, todo.namespace, todo.live)
 	}
 	return result
+}
+
+// place is a namespace. One that is created again under its name is another place.
+type place struct {
+	name string
+	uid  types.UID
+}
+
+// place returns the namespace with the name, as the cache has it.
+func (r *Reconciler) place(name string) place {
+	if namespace, err := r.namespaces.Get(name); err == nil {
+		return place{name, namespace.UID}
+	}
+	return place{name: name}
 }
 
 // report writes the status. It returns the failures that are worth a retry. If the ResourceDistribution was deleted, the status
@@ -289,7 +303,7 @@ type conflicts struct {
 // known are the conflicts of one generation of a ResourceDistribution, by namespace. A change of the spec makes them invalid.
 type known struct {
 	generation int64
-	namespaces map[string]conflict
+	namespaces map[place]conflict
 }
 
 // conflict is a failure and when it was seen.
@@ -299,7 +313,7 @@ type conflict struct {
 }
 
 // recent returns the conflict in a namespace if it was looked at within conflictRest, or nil.
-func (c *conflicts) recent(d *v1beta1.ResourceDistribution, namespace string, now time.Time) *failure {
+func (c *conflicts) recent(d *v1beta1.ResourceDistribution, namespace place, now time.Time) *failure {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	k := c.known[d.UID]
@@ -313,11 +327,11 @@ func (c *conflicts) recent(d *v1beta1.ResourceDistribution, namespace string, no
 }
 
 // note records the result of a look. failed may be nil, or another failure than a conflict; both end a known conflict.
-func (c *conflicts) note(d *v1beta1.ResourceDistribution, namespace string, failed *failure, now time.Time) {
+func (c *conflicts) note(d *v1beta1.ResourceDistribution, namespace place, failed *failure, now time.Time) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if k := c.known[d.UID]; k == nil || k.generation != d.Generation {
-		c.known[d.UID] = &known{d.Generation, map[string]conflict{}}
+		c.known[d.UID] = &known{d.Generation, map[place]conflict{}}
 	}
 	if failed != nil && failed.condition == v1beta1.ResourceDistributionConflictOccurred {
 		c.known[d.UID].namespaces[namespace] = conflict{failed, now}

@@ -113,6 +113,19 @@ func TestConflictIsLookedAtAgainAfterAChangeOfTheSpec(t *testing.T) {
 	assert.Equal(t, "a b", w.in())
 }
 
+// Case resourcedistribution 6.
+func TestConflictEndsWithItsNamespace(t *testing.T) {
+	w := newWorld(t, aConfigMap, include("b"))
+	w.Add(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "b", Name: "copy"}})
+	w.settle()
+	require.NoError(t, w.Kube.CoreV1().ConfigMaps("b").Delete(t.Context(), "copy", metav1.DeleteOptions{}))
+	again := namespace("b")
+	again.UID = "again"
+	w.Update(again)
+	w.settle()
+	assert.Equal(t, "b", w.in())
+}
+
 // Case resourcedistribution 7.
 func TestEditedCopyIsRepaired(t *testing.T) {
 	for name, edit := range map[string]func(*corev1.ConfigMap){
