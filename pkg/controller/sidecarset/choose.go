@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 	"kruise.io/kruise/pkg/workload/ordering"
 	"kruise.io/kruise/pkg/workload/rollout"
 )
@@ -17,15 +18,14 @@ import (
 type choice struct {
 	// upgrade are the Pods to upgrade now, in this order.
 	upgrade []*corev1.Pod
-	// refused are the Pods in which more than images would have to change. allowed are updated Pods whose condition still says so.
+	// refused are the Pods in which more than images would have to change. allowed are updated Pods whose condition must be written.
 	refused, allowed []*corev1.Pod
 }
 
 // sorted holds the Pods of a view by what may happen to them. It is the input of choose.
 type sorted struct {
 	// all are the matched Pods, eligible those that may be upgraded now, and refused those in which more than images would have to
-	// change. allowed are updated Pods whose condition still says so: the spec returned to what they have, or the last write of their
-	// condition failed.
+	// change. allowed are updated Pods whose condition must be written, see lacksCondition.
 	all, eligible, refused, allowed []*corev1.Pod
 	// unavailable is how many Pods are updated and do not serve. They use up maxUnavailable. Pods of an old revision that do not serve
 	// do not: their upgrade takes nothing out of service.
@@ -54,7 +54,7 @@ func (v *view) sort() (*sorted, error) {
 			if !pod.ready || !pod.consistent {
 				s.unavailable++
 			}
-			if upgradable, found := upgradableIn(pod.Pod)[v.set.Name]; found && !upgradable {
+			if v.lacksCondition(pod.Pod) {
 				s.allowed = append(s.allowed, pod.Pod)
 			}
 		// Pods that the strategy does not select stay as they are.
@@ -66,6 +66,18 @@ func (v *view) sort() (*sorted, error) {
 		}
 	}
 	return s, nil
+}
+
+// lacksCondition reports whether the condition of an updated Pod does not say yet that the SidecarSet can upgrade it: the spec returned to
+// what the Pod has, or the write of the condition failed after an upgrade. Pods that were never upgraded need no condition.
+func (v *view) lacksCondition(pod *corev1.Pod) bool {
+	upgradable, found := upgradableIn(pod)[v.set.Name]
+	if found {
+		return !upgradable
+	}
+	records, err := record.ReadSidecars(pod)
+	_, upgraded := records[v.set.Name]
+	return err == nil && upgraded
 }
 
 // choose decides which Pods are upgraded now. The partition counts all matched Pods, and so do percentages of maxUnavailable. A Pod

@@ -88,6 +88,34 @@ func TestHotUpgradeThatNeverBecomesReadyIsReplaced(t *testing.T) {
 	assert.Equal(t, [4]int32{1, 1, 1, 1}, w.counters())
 }
 
+// Until the flip, the old container has the old image. It works again, and the new one is emptied.
+// Case sidecarset 19.
+func TestReturnToTheOldImageBeforeTheFlip(t *testing.T) {
+	for name, bad := range map[string]string{"the new one never becomes ready": "s:bad", "both serve": "s:2"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, hot)
+			w.node.Broken = func(image string) bool { return image == "s:bad" }
+			w.start(1)
+			w.settle()
+			serving := w.Pods()[0].Status.ContainerStatuses[1].ContainerID
+			w.edit(image(bad))
+			w.pass()
+			w.run()
+			require.Contains(t, hotState(t, w.Pods()[0]), "working s-2, s-1 s:1")
+			// The flip waits for all containers of the Pod.
+			w.change(w.Pods()[0], func(pod *corev1.Pod) { pod.Status.ContainerStatuses[0].Ready = false })
+			w.edit(image("s:1"))
+			version := w.set().ResourceVersion
+			w.pass()
+			assert.Contains(t, hotState(t, w.Pods()[0]), "working s-1, s-1 s:1 "+version+"/")
+			w.settle()
+			assert.Contains(t, hotState(t, w.Pods()[0]), "working s-1, s-1 s:1 "+version+"/0, s-2 empty:1 0/")
+			assert.Equal(t, serving, w.Pods()[0].Status.ContainerStatuses[1].ContainerID, "it has never stopped")
+			assert.Equal(t, [4]int32{1, 1, 1, 1}, w.counters())
+		})
+	}
+}
+
 // Case sidecarset 20.
 func TestStaleCacheDoesNotFlipTwice(t *testing.T) {
 	w := newWorld(t, hot)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +26,8 @@ type view struct {
 	pods []podView
 	// missing are the names of Pods that were created without injection, sorted.
 	missing []string
+	// unfinished is true if the time of the pass was over before all Pods had been written.
+	unfinished atomic.Bool
 }
 
 // podView is what a pass decides from about one Pod.

@@ -33,7 +33,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	}
 	// The pause counts from the end of the pass.
 	defer r.pace.Passed(set.UID, len(v.pods))
-	return reconcile.Result{}, r.pass(ctx, v)
+	if err := r.pass(ctx, v); err != nil || !v.unfinished.Load() {
+		return reconcile.Result{}, err
+	}
+	// Not every write of a pass is an event that causes the next one.
+	return reconcile.Result{RequeueAfter: 1, KeepFailures: true}, nil
 }
 
 // pass stores the revision and the status, and then changes Pods. The revision must be stored first, because the status and the records
@@ -71,6 +75,6 @@ func (r *Reconciler) pass(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	allowed := r.each(chosen.allowed, func(pod *corev1.Pod) error { return r.setUpgradable(ctx, set, pod, true) })
+	allowed := r.each(v, chosen.allowed, func(pod *corev1.Pod) error { return r.setUpgradable(ctx, set, pod, true) })
 	return errors.Join(allowed, r.refuse(ctx, v, chosen.refused), r.upgrade(ctx, v, chosen.upgrade, latest))
 }

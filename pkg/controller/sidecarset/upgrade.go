@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -34,11 +35,11 @@ const (
 // an error.
 var errLeft = errors.New("the Pod changed")
 
-// upgrade upgrades the Pods of the choice, and then writes into their conditions that they can be upgraded. A crash between the two
-// writes leaves the condition as it was. The conditions of the choice are checked again on the Pod that is written, because it can be
-// newer than the view.
+// upgrade upgrades the Pods of the choice, and then writes into their conditions that they can be upgraded. If the second write fails, a
+// later pass repeats it, see lacksCondition. The conditions of the choice are checked again on the Pod that is written, because it can
+// be newer than the view.
 func (r *Reconciler) upgrade(ctx context.Context, v *view, pods []*corev1.Pod, revision string) error {
-	return r.each(pods, func(pod *corev1.Pod) error {
+	return r.each(v, pods, func(pod *corev1.Pod) error {
 		upgraded, err := r.change(ctx, v.set, pod, engine.Main, func(fresh *corev1.Pod) error {
 			if sidecar.Updated(v.set, fresh) || !sidecar.Upgradable(v.set, fresh) || !sidecar.Injected(v.set, fresh) {
 				return errLeft
@@ -56,7 +57,7 @@ func (r *Reconciler) upgrade(ctx context.Context, v *view, pods []*corev1.Pod, r
 // flip ends the hot upgrades of the Pods: the old container gets the empty image. FlipDue is asked again for the Pod that is written,
 // so a stale cache cannot empty the container that now serves.
 func (r *Reconciler) flip(ctx context.Context, v *view, pods []*corev1.Pod) error {
-	return r.each(pods, func(pod *corev1.Pod) error {
+	return r.each(v, pods, func(pod *corev1.Pod) error {
 		flipped, err := r.change(ctx, v.set, pod, engine.Main, func(fresh *corev1.Pod) error {
 			if !sidecar.FlipDue(v.set, fresh) {
 				return errLeft
@@ -81,7 +82,7 @@ func (r *Reconciler) refuse(ctx context.Context, v *view, pods []*corev1.Pod) er
 	var lock sync.Mutex
 	// Several goroutines count, so lock guards it.
 	reported := 0
-	err := r.each(pods, func(pod *corev1.Pod) error {
+	err := r.each(v, pods, func(pod *corev1.Pod) error {
 		if upgradable, found := upgradableIn(pod)[v.set.Name]; found && !upgradable {
 			return nil
 		}
@@ -97,12 +98,12 @@ func (r *Reconciler) refuse(ctx context.Context, v *view, pods []*corev1.Pod) er
 	return err
 }
 
-// each calls f for the Pods, some at a time, until passTime is over. The next pass continues with the other Pods: the writes of this
-// one cause events.
-func (r *Reconciler) each(pods []*corev1.Pod, f func(*corev1.Pod) error) error {
+// each calls f for the Pods, some at a time, until passTime is over. The next pass continues with the other Pods.
+func (r *Reconciler) each(v *view, pods []*corev1.Pod, f func(*corev1.Pod) error) error {
 	end := r.clock.Now().Add(passTime)
 	return podcontrol.Parallel(len(pods), width, func(i int) error {
 		if r.clock.Now().After(end) {
+			v.unfinished.Store(true)
 			return nil
 		}
 		return f(pods[i])
@@ -213,16 +214,16 @@ func upgradableIn(pod *corev1.Pod) map[string]bool {
 func (r *Reconciler) setUpgradable(ctx context.Context, set *v1beta1.SidecarSet, pod *corev1.Pod, upgradable bool) error {
 	_, err := r.change(ctx, set, pod, engine.Status, func(fresh *corev1.Pod) error {
 		sets := upgradableIn(fresh)
-		if existing, found := sets[set.Name]; found && existing == upgradable {
+		before := len(sets)
+		// The cache of SidecarSets is complete, so a name that it does not have was deleted.
+		maps.DeleteFunc(sets, func(name string, _ bool) bool { return name != set.Name && r.set(name) == nil })
+		if existing, found := sets[set.Name]; found && existing == upgradable && len(sets) == before {
 			return errLeft
 		}
 		sets[set.Name] = upgradable
 		status, reason := corev1.ConditionTrue, pub.SidecarSetAllUpgradable
-		for name, value := range sets {
-			// The cache of SidecarSets is complete, so a name that it does not have was deleted.
-			if name != set.Name && r.set(name) == nil {
-				delete(sets, name)
-			} else if !value {
+		for _, value := range sets {
+			if !value {
 				status, reason = corev1.ConditionFalse, pub.SidecarSetUpdateImmutableField
 			}
 		}

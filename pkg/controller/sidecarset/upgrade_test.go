@@ -3,6 +3,7 @@ package sidecarset
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -226,6 +228,50 @@ func TestConditionOfSeveralSidecarSets(t *testing.T) {
 	assert.Equal(t, `True AllSidecarsetUpgradable {"logs":true}`, conditionOf(w.Pods()[0]))
 }
 
+// The own entry does not change, but the condition is of a SidecarSet that is gone.
+func TestConditionForgetsADeletedSidecarSetWithTheNextUpgrade(t *testing.T) {
+	w := newWorld(t)
+	w.start(1, func(pod *corev1.Pod) {
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+			Type: "SidecarSetUpgradable", Status: corev1.ConditionFalse, Message: `{"gone":false,"logs":true}`,
+		})
+	})
+	w.edit(image("s:2"))
+	w.settle()
+	assert.Equal(t, `True AllSidecarsetUpgradable {"logs":true}`, conditionOf(w.Pods()[0]))
+}
+
+// A write of a condition is no event that causes a pass.
+func TestConditionsAreWrittenInAsManyPassesAsItTakes(t *testing.T) {
+	w := newWorld(t)
+	w.start(5 * width)
+	w.settle()
+	w.edit(func(set *v1beta1.SidecarSet) { set.Spec.Containers[0].Args = []string{"x"} })
+	// Each write takes some time. The first ones begin together.
+	var lock sync.Mutex
+	w.Kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		lock.Lock()
+		defer lock.Unlock()
+		w.Clock.SetTime(w.Clock.Now().Add(100 * time.Millisecond))
+		return false, nil, nil
+	})
+	passes := 1
+	for w.Observe(); ; passes++ {
+		require.Less(t, passes, 100)
+		result, err := w.c.Reconcile(t.Context(), types.NamespacedName{Name: "logs"})
+		require.NoError(t, err)
+		w.Observe()
+		if result.RequeueAfter == 0 {
+			break
+		}
+		w.Clock.SetTime(w.Clock.Now().Add(result.RequeueAfter))
+	}
+	assert.Greater(t, passes, 1)
+	for _, pod := range w.Pods() {
+		assert.Equal(t, `False UpdateImmutableField {"logs":false}`, conditionOf(pod), pod.Name)
+	}
+}
+
 // A Pod that already has what the spec returns to is not upgraded again, but it can be from now on.
 func TestConditionFollowsASpecThatReturns(t *testing.T) {
 	w := newWorld(t)
@@ -343,6 +389,9 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 	assert.Equal(t, 1, w.count("s", "s:2"))
 	w.settle(w.bound(1))
 	assert.Equal(t, 2, w.count("s", "s:2"))
+	for _, pod := range w.Pods() {
+		assert.Equal(t, `True AllSidecarsetUpgradable {"logs":true}`, conditionOf(pod), pod.Name)
+	}
 }
 
 // A budget allows one Pod. The others are tried again, and nothing of them changes.

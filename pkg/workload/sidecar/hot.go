@@ -9,15 +9,23 @@ import (
 )
 
 // upgradeHot gives the new image to one of the two containers, and makes it the working one. The other keeps serving until the
-// flip. If one of them has the new image already, there is nothing to do. The annotations with versions tell the containers, by
-// the downward API, which of them is newer.
+// flip. If the user returns to the old image before the flip, the old container has it, and becomes the working one again. The
+// annotations with versions tell the containers, by the downward API, which of them is newer.
 func upgradeHot(pod *corev1.Pod, set *v1beta1.SidecarSet, container *v1beta1.SidecarContainer, working, images map[string]string) {
 	// A Pod without both containers is not upgraded here: Injected is false for it.
 	chosen, other := choose(pod, container, working[container.Name])
-	if chosen == nil || other.Image == container.Image || chosen.Image == container.Image {
+	if chosen == nil {
 		return
 	}
-	images[chosen.Name] = container.Image
+	if other.Image == container.Image {
+		if other.Name == working[container.Name] {
+			return
+		}
+		chosen, other = other, chosen
+	}
+	if chosen.Image != container.Image {
+		images[chosen.Name] = container.Image
+	}
 	working[container.Name] = chosen.Name
 	// Each container has its own version and that of the other one.
 	version := pod.Annotations[pub.SidecarSetVersionKeyPrefix+other.Name]
