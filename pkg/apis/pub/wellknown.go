@@ -80,7 +80,10 @@ const (
 	// ImagePreDownloadMinUpdatedReadyPodsKey is the number of updated and ready Pods that
 	// are required before such a pull.
 	ImagePreDownloadMinUpdatedReadyPodsKey = "apps.kruise.io/image-predownload-min-updated-ready-pods"
-	// CloneSetVolumeClaimTemplateHashKey is the hash of the claim templates of a revision.
+	// CloneSetClaimTemplatesSumKey is the hash of the claim templates of a revision, in the form of this project. Another
+	// program that stored the revision may have hashed other fields, so its hash cannot be compared with this one.
+	CloneSetClaimTemplatesSumKey = "kruise.io/cloneset-claim-templates-sum"
+	// CloneSetVolumeClaimTemplateHashKey is the same hash, for programs that read it under this name.
 	CloneSetVolumeClaimTemplateHashKey = "kruise.io/cloneset-volumeclaimtemplate-hash"
 	// PubProtectOperationsKey lists the operations that a PodUnavailableBudget limits.
 	PubProtectOperationsKey = "kruise.io/pub-protect-operations"

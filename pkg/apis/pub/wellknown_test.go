@@ -41,6 +41,7 @@ func TestWellKnownNames(t *testing.T) {
 		"apps.kruise.io/image-predownload-parallelism":            pub.ImagePreDownloadParallelismKey,
 		"apps.kruise.io/image-predownload-timeout-seconds":        pub.ImagePreDownloadTimeoutSecondsKey,
 		"apps.kruise.io/image-predownload-min-updated-ready-pods": pub.ImagePreDownloadMinUpdatedReadyPodsKey,
+		"kruise.io/cloneset-claim-templates-sum":                  pub.CloneSetClaimTemplatesSumKey,
 		"kruise.io/cloneset-volumeclaimtemplate-hash":             pub.CloneSetVolumeClaimTemplateHashKey,
 		"daemonset.kruise.io/progressive-create-pod":              pub.DaemonSetProgressiveCreatePodKey,
 		"controller.kubernetes.io/pod-deletion-cost":              pub.PodDeletionCostKey,

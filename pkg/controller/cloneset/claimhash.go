@@ -21,6 +21,7 @@ func annotateClaims(sum string) func(*appsv1.ControllerRevision) {
 		return nil
 	}
 	return func(revision *appsv1.ControllerRevision) {
+		metav1.SetMetaDataAnnotation(&revision.ObjectMeta, pub.CloneSetClaimTemplatesSumKey, sum)
 		metav1.SetMetaDataAnnotation(&revision.ObjectMeta, pub.CloneSetVolumeClaimTemplateHashKey, sum)
 	}
 }
@@ -42,10 +43,9 @@ func claimHash(templates []corev1.PersistentVolumeClaim) (string, error) {
 }
 
 // claimsDiffer reports whether two revisions were made with different claim templates. It returns false if the hash of either is
-// unknown. Revisions from before the gate was on have no hash, and older releases wrote it in another form. Their Pods are not
-// recreated only because the gate is on now, or because of a new release.
+// unknown. Revisions from before the gate was on have no hash, and OpenKruise hashed other fields. Their Pods are not recreated only
+// because the gate is on now, or because another program stored the revision.
 func claimsDiffer(a, b *appsv1.ControllerRevision) bool {
-	sumA, errA := strconv.ParseUint(a.Annotations[pub.CloneSetVolumeClaimTemplateHashKey], 10, 64)
-	sumB, errB := strconv.ParseUint(b.Annotations[pub.CloneSetVolumeClaimTemplateHashKey], 10, 64)
-	return errA == nil && errB == nil && sumA != sumB
+	sumA, sumB := a.Annotations[pub.CloneSetClaimTemplatesSumKey], b.Annotations[pub.CloneSetClaimTemplatesSumKey]
+	return sumA != "" && sumB != "" && sumA != sumB
 }

@@ -94,6 +94,31 @@ func TestFewerReplicasInTheGracePeriod(t *testing.T) {
 	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
 }
 
+// The Pod has the label of the new revision during its grace period, so it would stay at the old image for ever.
+// Case inplace-update 8.
+func TestDelayedUpdateThatCannotBeRead(t *testing.T) {
+	for _, only := range []pub.PodUpdatePolicyType{pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy} {
+		t.Run(string(only), func(t *testing.T) {
+			w := rolled(t, "", newSet(1, policy(only), func(s *v1beta1.CloneSetSpec) {
+				s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
+			}))
+			w.edit(image("app:2"))
+			w.settle()
+			name := w.names()[0]
+			w.change(name, func(pod *corev1.Pod) { pod.Annotations[pub.InPlaceUpdateGraceKey] = "{" })
+			if only == pub.InPlaceOnlyPodUpdatePolicy {
+				w.Observe()
+				_, err := w.reconcile("web")
+				require.ErrorContains(t, err, "cannot be updated in place: its delayed update cannot be read")
+				return
+			}
+			w.settle()
+			assert.Equal(t, map[string]int{"app:2": 1}, w.images())
+			assert.NotEqual(t, name, w.names()[0], "a new Pod took its place")
+		})
+	}
+}
+
 // Case cloneset 36.
 func TestRevisionsWithoutAnnotationsAreRead(t *testing.T) {
 	w := rolled(t, "RecreatePodWhenChangeVCTInCloneSetGate=true", newSet(1, inPlaceIfPossible))
@@ -150,4 +175,28 @@ func TestFailedCreationIsRetriedAlone(t *testing.T) {
 	assert.Len(t, w.Pods(), 5)
 	assert.Equal(t, 5, w.most)
 	assert.Equal(t, 6, calls, "the missing one, and no other")
+}
+
+// Anybody who may scale a CloneSet can ask for more Pods than the memory of the controller holds.
+func TestPassPlansABoundedNumberOfCreations(t *testing.T) {
+	w := newWorld(t, "", newSet(2_000_000_000))
+	assert.Len(t, w.plan().Stages[0].Create, maxCreations)
+}
+
+// A deletion with --cascade=orphan keeps the revisions too. The next CloneSet of the name goes on with them.
+func TestRevisionWithoutAnOwnerIsAdopted(t *testing.T) {
+	w := rolled(t, "", newSet(2))
+	revision := w.newest().DeepCopy()
+	revision.OwnerReferences = nil
+	w.Update(revision)
+	set := w.set().DeepCopy()
+	set.UID, set.Generation, set.Status = "again", 1, v1beta1.CloneSetStatus{}
+	w.Update(set)
+	w.settle()
+	assert.Equal(t, revision.Name, w.set().Status.UpdateRevision)
+	assert.Zero(t, ptr.Deref(w.set().Status.CollisionCount, 0))
+	list, err := w.Kube.AppsV1().ControllerRevisions("ns").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Equal(t, 1, len(list.Items))
+	assert.True(t, metav1.IsControlledBy(&list.Items[0], w.set()))
 }

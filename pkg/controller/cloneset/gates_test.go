@@ -117,10 +117,10 @@ func TestClaimsThatChangeWithTheTemplateRecreate(t *testing.T) {
 }
 
 // TestHashOfAnOlderReleaseIsUnknown checks that Pods are not recreated because the hash of their claims has another form.
-func TestHashOfAnOlderReleaseIsUnknown(t *testing.T) {
+func TestHashOfAnotherProgramIsUnknown(t *testing.T) {
 	w := rolled(t, "RecreatePodWhenChangeVCTInCloneSetGate=true", newSet(1, inPlaceIfPossible, dataClaims("1")))
 	before, revision := w.names(), w.newest()
-	revision.Annotations["kruise.io/cloneset-volumeclaimtemplate-hash"] = "7d9c5bf64b"
+	revision.Annotations = map[string]string{"kruise.io/cloneset-volumeclaimtemplate-hash": "1234567890"}
 	w.Update(revision)
 	w.edit(image("app:2"))
 	w.settle()

@@ -45,8 +45,9 @@ func TestOnDeleteCountsReplacedPods(t *testing.T) {
 }
 
 // Case cloneset 38a: with OnDelete, no Pod is created for a surge, and all new Pods are at the update revision.
-func TestOnDeleteIgnoresPartitionAndSurge(t *testing.T) {
-	w := rolled(t, "", newSet(3, knobs("2", "1", "1"), deadline(60), onDeleteOnly))
+func TestOnDeleteIgnoresTheSettingsOfRollingUpdates(t *testing.T) {
+	paused := func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = true }
+	w := rolled(t, "", newSet(3, knobs("2", "1", "1"), deadline(60), paused, onDeleteOnly))
 	w.edit(image("app:2"))
 	w.settle()
 	assert.Equal(t, map[string]int{"app:1": 3}, w.images())
@@ -54,7 +55,7 @@ func TestOnDeleteIgnoresPartitionAndSurge(t *testing.T) {
 	w.lose(w.names()[0])
 	w.settle()
 	assert.Equal(t, map[string]int{"app:1": 2, "app:2": 1}, w.images())
-	assert.Equal(t, "CloneSetUpdated", w.progressOf().Reason, "not the end of a partition")
+	assert.Equal(t, "CloneSetUpdated", w.progressOf().Reason, "neither paused nor at the end of a partition")
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = new(int32(4)) })
 	w.settle()
 	assert.Equal(t, map[string]int{"app:1": 2, "app:2": 2}, w.images())

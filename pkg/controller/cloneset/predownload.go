@@ -64,6 +64,7 @@ func (p *planner) downloads() (jobs []*v1beta1.ImagePullJob, worthwhile bool, er
 	// The comparison of the two templates answers for all Pods at the current revision. Pods at older revisions pull when they are
 	// updated.
 	_, inPlace := inplace.Plan(from, to, p.InPlace)
+	inPlace = inPlace && (p.Compatible == nil || p.Compatible(p.Current, p.Update))
 	r := predownload.Rollout{
 		Few: fewReplicas, Replicas: p.Replicas, Partition: partition, MaxUnavailable: unavailable,
 		InPlace: inPlace && !onDelete(p.set) && rolling.PodUpdatePolicy != pub.ReCreatePodUpdatePolicy,

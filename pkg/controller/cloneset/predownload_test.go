@@ -77,7 +77,12 @@ func TestNoPreDownloadWhereItDoesNotHelp(t *testing.T) {
 		"all at once":       {preDownload, 5, []func(*v1beta1.CloneSetSpec){inPlaceIfPossible, knobs("0", "100%", "")}, image("app:2"), true},
 		"only when deleted": {preDownload, 5, []func(*v1beta1.CloneSetSpec){inPlaceIfPossible, onDelete}, image("app:2"), true},
 		"not in place":      {preDownload, 5, []func(*v1beta1.CloneSetSpec){inPlaceIfPossible, knobs("3", "1", "")}, func(s *v1beta1.CloneSetSpec) { s.Template.Spec.Containers[0].Command = []string{"x"} }, true},
-		"without the gate":  {"", 5, []func(*v1beta1.CloneSetSpec){inPlaceIfPossible, knobs("3", "1", "")}, image("app:2"), false},
+		"other claims": {
+			preDownload + ",RecreatePodWhenChangeVCTInCloneSetGate=true", 5,
+			[]func(*v1beta1.CloneSetSpec){inPlaceIfPossible, knobs("3", "1", ""), dataClaims("1")},
+			func(s *v1beta1.CloneSetSpec) { image("app:2")(s); dataClaims("2")(s) }, true,
+		},
+		"without the gate": {"", 5, []func(*v1beta1.CloneSetSpec){inPlaceIfPossible, knobs("3", "1", "")}, image("app:2"), false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

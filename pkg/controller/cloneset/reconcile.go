@@ -35,7 +35,7 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	planner := newPlanner(view, set, r.settings, r.nodeLabels)
 	if set.DeletionTimestamp != nil {
 		// The garbage collector deletes the Pods. Only the status is updated.
-		status := planner.status(&engine.Outcome{CollisionCount: set.Status.CollisionCount})
+		status := planner.status(&engine.Outcome{CollisionCount: set.Status.CollisionCount, Whole: true})
 		return reconcile.Result{}, r.statuses.Write(ctx, set, &status)
 	}
 	// The status is computed from what the pass observed, not from what it wrote. The writes cause events, and the next pass counts

@@ -42,17 +42,22 @@ func (p *planner) scaleStages() ([]engine.Stage, error) {
 // limited warns that fewer Pods are created than are missing. The warning is not repeated while nothing changes. A pass that creates
 // nothing for a known generation has sent the warning before.
 func (p *planner) limited(creates bool) []engine.Notice {
-	if p.diff.Up <= p.diff.UpLimit || !creates && p.set.Generation == p.set.Status.ObservedGeneration {
+	known := p.Again() || p.set.Generation == p.set.Status.ObservedGeneration
+	if p.diff.Up <= p.diff.UpLimit || !creates && known {
 		return nil
 	}
 	return []engine.Notice{{Reason: "ScaleUpLimited", Message: fmt.Sprintf(
 		"scaleUp is limited because of scaleStrategy.maxUnavailable, limit: %d", p.diff.UpLimit)}}
 }
 
+// maxCreations is how many Pods a pass plans to create. It is more than a pass has time for, and the Pods that it creates cause the next
+// one. So the work of a pass does not depend on the number of replicas, which can be any.
+const maxCreations = 1000
+
 // creationStage returns the stage that creates the missing Pods, those at the current revision first. It returns nil if none is to be
 // created. Lost Pods that will come back with their claims count as created, so no other Pod takes their place meanwhile.
 func (p *planner) creationStage() (*engine.Stage, error) {
-	total := p.diff.UpLimit - p.Returning()
+	total := min(p.diff.UpLimit-p.Returning(), maxCreations)
 	if total <= 0 {
 		return nil, nil
 	}

@@ -15,13 +15,16 @@ import (
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
-// status computes the status from what the pass observed and from the outcome of its plan. It reads the old status only for
-// conditions.
+// status computes the status from what the pass observed and from the outcome of its plan. A pass that stopped early does not count as
+// having observed the generation: clients that wait for it find surplus Pods deleted, and the first Pods of a new template chosen.
 func (p *planner) status(outcome *engine.Outcome) v1beta1.CloneSetStatus {
 	old := &p.set.Status
 	status := v1beta1.CloneSetStatus{
-		ObservedGeneration: p.set.Generation, Replicas: int32(len(p.Pods)), LabelSelector: p.Selector.String(),
+		ObservedGeneration: old.ObservedGeneration, Replicas: int32(len(p.Pods)), LabelSelector: p.Selector.String(),
 		UpdateRevision: p.Update.Name, CurrentRevision: p.Current.Name, CollisionCount: outcome.CollisionCount,
+	}
+	if outcome.Whole {
+		status.ObservedGeneration = p.set.Generation
 	}
 	for _, pod := range p.Pods {
 		updated, ready, available := p.Updated(pod), p.Ready(pod), p.Available(pod)

@@ -16,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/workload/lifecycle"
 )
 
 // The message of a failure names another Pod at each attempt. If each message were written to the status, each write would
@@ -62,4 +63,30 @@ func TestConditionsStaySmall(t *testing.T) {
 	conditions := failure(nil, v1beta1.CloneSetConditionFailedScale, errors.New(strings.Repeat("é", 100000)), metav1.NewTime(time.Time{}))
 	assert.Less(t, len(conditions[0].Message), 1100)
 	assert.Contains(t, conditions[0].Message, "bytes more")
+}
+
+// Clients that wait for the generation find the first Pods of the new template chosen, and surplus Pods deleted.
+func TestGenerationIsObservedByAWholePass(t *testing.T) {
+	w := newWorld(t, "", newSet(3))
+	w.settle()
+	w.edit(func(s *v1beta1.CloneSetSpec) {
+		s.Replicas, s.Template.Spec.Containers[0].Image = new(int32(4)), "app:2"
+	})
+	require.Equal(t, int64(1), w.set().Status.ObservedGeneration)
+	chosen := func() (n int) {
+		for _, pod := range w.Pods() {
+			n += one(lifecycle.SpecifiedDelete(pod))
+		}
+		return n
+	}
+	w.step()
+	assert.Equal(t, 4, len(w.Pods()))
+	assert.Equal(t, int64(1), w.set().Status.ObservedGeneration, "only the missing Pod was created")
+	for passes := 0; w.set().Status.ObservedGeneration == 1; passes++ {
+		require.Less(t, passes, 10)
+		require.Zero(t, chosen())
+		w.kubelet()
+		w.step()
+	}
+	assert.Equal(t, 1, chosen())
 }

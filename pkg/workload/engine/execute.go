@@ -42,7 +42,6 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	x := &execution{
 		Engine: e, view: v, deadline: e.Clock.Now().Add(e.passTime()), created: map[string]bool{}, attempted: map[string]time.Time{},
 	}
-	defer x.remember()
 	outcome := Outcome{Failures: plan.Err, CollisionCount: v.Revisions.CollisionCount}
 	outcome.Add(Scale, x.resolve(ctx))
 	outcome.Add(Scale, x.disown(ctx))
@@ -64,9 +63,10 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 		x.stages(ctx, plan, &outcome)
 	}
 	if x.more.Load() {
-		outcome.Recheck = Sooner(outcome.Recheck, passContinues)
+		outcome.Recheck, outcome.Whole = Sooner(outcome.Recheck, passContinues), false
 	}
 	outcome.withoutRefusals()
+	x.remember(&outcome)
 	return outcome
 }
 
@@ -83,6 +83,7 @@ func (x *execution) stages(ctx context.Context, plan *Plan, outcome *Outcome) {
 		outcome.ScaleDecided = true
 		outcome.Add(stage.Aim, x.stage(ctx, stage))
 	}
+	outcome.Whole = !x.unknown.Load()
 	outcome.UpdatesDecided = !x.unknown.Load() && !settled && (!x.changed.Load() || endsWithUpdates(plan))
 }
 
@@ -135,10 +136,13 @@ func (x *execution) spent() bool {
 
 // remember stores what the next pass must know. An attempt of an earlier pass stays until its Pod is seen, or until it can no
 // longer arrive.
-func (x *execution) remember() {
+func (x *execution) remember(outcome *Outcome) {
 	v := x.view
 	kept := v.memory
-	kept.attempted, kept.unresolved = x.attempted, x.unresolved
+	kept.attempted, kept.unresolved, kept.generation = x.attempted, x.unresolved, 0
+	if !outcome.Whole {
+		kept.generation = v.Object.GetGeneration()
+	}
 	for id, attempt := range v.memory.attempted {
 		if _, again := kept.attempted[id]; !again && !x.created[id] && !v.arrived(id) && v.memory.mayArrive(id, v.Now) {
 			kept.attempted[id] = attempt

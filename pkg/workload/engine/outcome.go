@@ -30,6 +30,8 @@ type Outcome struct {
 	// ScaleDecided and UpdatesDecided report whether scaling and update planning ran. Only then does a nil error clear the failure
 	// condition.
 	ScaleDecided, UpdatesDecided bool
+	// Whole is true if every stage ran, and the time of the pass was enough. Otherwise the next pass goes on.
+	Whole bool
 	// Revision is the update revision as stored on the server, or nil if it could not be written.
 	Revision *appsv1.ControllerRevision
 	// CollisionCount is the value for the workload's status.

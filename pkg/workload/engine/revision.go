@@ -48,8 +48,9 @@ func (x *execution) createRevision(ctx context.Context, wanted *appsv1.Controlle
 }
 
 // CreateRevision creates a revision of the owner. If its name is taken by a revision of the same owner with the same data, it
-// returns that revision: an earlier creation succeeded, and its answer was lost or the cache does not show it. If the name is
-// taken by anything else, it returns nil without an error.
+// returns that revision: an earlier creation succeeded, and its answer was lost or the cache does not show it. A revision with the
+// same data and without an owner is adopted, for example after a deletion that kept the Pods. If the name is taken by anything else,
+// it returns nil without an error.
 func CreateRevision(
 	ctx context.Context, server Server, guard Guard, owner metav1.Object, format *history.Format, wanted *appsv1.ControllerRevision,
 ) (*appsv1.ControllerRevision, error) {
@@ -58,10 +59,15 @@ func CreateRevision(
 		if revision, err = server.GetRevision(ctx, wanted.Namespace, wanted.Name); err != nil {
 			return nil, fmt.Errorf("get revision %s: %w", wanted.Name, err)
 		}
-		if !format.Same(revision.Data.Raw, wanted.Data.Raw) || !metav1.IsControlledBy(revision, owner) {
+		switch {
+		case !format.Same(revision.Data.Raw, wanted.Data.Raw):
+			return nil, nil
+		case metav1.IsControlledBy(revision, owner):
+			return revision, nil
+		case metav1.GetControllerOfNoCopy(revision) != nil || revision.DeletionTimestamp != nil:
 			return nil, nil
 		}
-		return revision, nil
+		revision, err = server.AdoptRevision(ctx, revision, *metav1.GetControllerOfNoCopy(wanted))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create revision %s: %w", wanted.Name, err)

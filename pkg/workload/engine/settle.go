@@ -42,7 +42,7 @@ func (v *View) settle(plan *Plan) (s settlement) {
 		case progress.Next:
 			change, err = v.advance(pod)
 		case progress.Hopeless != "":
-			change, err = v.giveUp(pod, progress)
+			change, err = v.giveUp(pod, progress.Hopeless)
 		default:
 			change = v.moveOn(pod, progress.Complete, plan.Awaited[pod.UID])
 		}
@@ -71,7 +71,11 @@ func (v *View) resume(pod *corev1.Pod) (*Change, time.Duration, error) {
 	remaining, err := inplace.Resume(after, func(revision string) bool {
 		return v.labelNames(pod.Labels[pub.ControllerRevisionHashKey], revision)
 	}, v.Now)
-	if err != nil || remaining > 0 {
+	switch {
+	case errors.Is(err, inplace.ErrUnreadable):
+		change, err := v.giveUp(pod, err.Error())
+		return change, 0, err
+	case err != nil || remaining > 0:
 		return nil, remaining, err
 	}
 	return inSteps(pod, after), 0, nil
@@ -95,11 +99,15 @@ func inSteps(before, after *corev1.Pod) *Change {
 	return &Change{Before: before, After: after, Exact: true}
 }
 
-// giveUp replaces a Pod whose node will never complete the update. It returns an error if the user only allows in-place updates.
-func (v *View) giveUp(pod *corev1.Pod, progress inplace.Progress) (*Change, error) {
+// giveUp replaces a Pod whose update in place will never complete, for the given reason. It returns an error if the user only allows
+// in-place updates, and nil if the Pod is to be replaced already.
+func (v *View) giveUp(pod *corev1.Pod, reason string) (*Change, error) {
+	if lifecycle.SpecifiedDelete(pod) {
+		return nil, nil
+	}
 	if v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
 		return nil, fmt.Errorf("pod %s cannot be updated in place: %s; set podUpdatePolicy to InPlaceIfPossible, or delete the Pod",
-			pod.Name, progress.Hopeless)
+			pod.Name, reason)
 	}
 	return markForDeletion(pod), nil
 }

@@ -165,6 +165,9 @@ func (v *View) NewIDs(n int) (ids []string) {
 	return ids
 }
 
+// Again reports whether the last pass was for the same generation of the workload and stopped early. After a restart, it is false once.
+func (v *View) Again() bool { return v.memory.generation == v.Object.GetGeneration() }
+
 // PreparingDelete reports whether a hook holds the Pod before its deletion.
 func PreparingDelete(pod *corev1.Pod) bool {
 	return lifecycle.Of(pod) == pub.LifecycleStatePreparingDelete

@@ -2,6 +2,7 @@ package inplace
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,28 +54,37 @@ func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time
 	return nil
 }
 
+// ErrUnreadable says that the change which waits in a Pod cannot be read. The Pod has the label of the new revision already.
+var ErrUnreadable = errors.New("its delayed update cannot be read")
+
 // Resume makes the stored change in the given object, which the caller owns, if its time has come. Otherwise it returns the
 // remaining time, rounded up to whole seconds. atRevision reports whether the Pod is still at a revision. A stored change is
-// dropped if another update replaced it or if it cannot be read; the Pod is then updated again.
+// dropped if another update replaced it. If the record of the time is lost, the grace period begins again. If the change itself
+// cannot be read, the error is ErrUnreadable.
 func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remaining time.Duration, err error) {
-	grace, graceErr := record.ReadGrace(pod)
-	state, stateErr := record.Read(pod)
-	if graceErr != nil || stateErr != nil || grace == nil || state == nil || !atRevision(grace.Revision) {
-		dropGrace(pod)
-		return 0, nil //nolint:nilerr // Unreadable data is dropped, and the Pod is updated again.
+	grace, err := record.ReadGrace(pod)
+	if err != nil || grace == nil || grace.Revision == "" {
+		return 0, ErrUnreadable
 	}
-	due := state.UpdateTimestamp.Add(time.Duration(grace.GraceSeconds) * time.Second)
-	if wait := due.Sub(now); wait > 0 {
-		return (wait + time.Second - 1).Truncate(time.Second), nil
+	if !atRevision(grace.Revision) {
+		dropGrace(pod)
+		return 0, nil
 	}
 	change := Change{Images: grace.ContainerImages, Env: grace.ContainerRefMetadata, Resources: grace.ContainerResources}
 	if len(grace.MetaDataPatch) > 0 {
 		var patch metadataPatch
-		if err := json.Unmarshal(grace.MetaDataPatch, &patch); err != nil {
-			dropGrace(pod)
-			return 0, nil //nolint:nilerr // Unreadable data is dropped, and the Pod is updated again.
+		if json.Unmarshal(grace.MetaDataPatch, &patch) != nil {
+			return 0, ErrUnreadable
 		}
 		change.Labels, change.Annotations = plain(patch.Metadata.Labels), plain(patch.Metadata.Annotations)
+	}
+	state, err := record.Read(pod)
+	if err != nil || state == nil {
+		return 0, change.Delay(pod, grace.Revision, grace.GraceSeconds, now)
+	}
+	due := state.UpdateTimestamp.Add(time.Duration(grace.GraceSeconds) * time.Second)
+	if wait := due.Sub(now); wait > 0 {
+		return (wait + time.Second - 1).Truncate(time.Second), nil
 	}
 	return 0, change.apply(pod, grace.Revision, state.UpdateTimestamp.Time, now)
 }

@@ -44,18 +44,51 @@ func TestGracePrecedesTheNewImage(t *testing.T) {
 }
 
 // Case inplace-update 8.
-func TestReplacedOrInvalidGraceIsDropped(t *testing.T) {
-	for name, annotation := range map[string]string{"overtaken": "", "broken": "{", "broken patch": `{"revision":"rev2","metaDataPatch":"eA=="}`} {
+func TestReplacedGraceIsDropped(t *testing.T) {
+	pod := runningPod("A")
+	require.NoError(t, images("main:2").Delay(pod, "rev2", 0, now))
+	_, err := Resume(pod, func(string) bool { return false }, now.Add(time.Hour))
+	require.NoError(t, err)
+	assert.False(t, Delayed(pod))
+	assert.Equal(t, "main:1", pod.Spec.Containers[0].Image)
+}
+
+// The Pod has the label of the new revision, so nobody would update it again.
+// Case inplace-update 8.
+func TestGraceThatCannotBeReadIsAnError(t *testing.T) {
+	for name, annotation := range map[string]string{
+		"broken": "{", "null": "null", "broken patch": `{"revision":"rev2","metaDataPatch":"eA=="}`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			pod := runningPod("A")
 			require.NoError(t, images("main:2").Delay(pod, "rev2", 0, now))
-			if annotation != "" {
-				pod.Annotations[pub.InPlaceUpdateGraceKey] = annotation
-			}
-			_, err := Resume(pod, func(revision string) bool { return annotation != "" }, now.Add(time.Hour))
+			pod.Annotations[pub.InPlaceUpdateGraceKey] = annotation
+			_, err := Resume(pod, func(string) bool { return true }, now.Add(time.Hour))
+			require.ErrorIs(t, err, ErrUnreadable)
+		})
+	}
+}
+
+func TestGraceBeginsAgainWithoutTheTimeOfItsBegin(t *testing.T) {
+	for name, edit := range map[string]func(annotations map[string]string){
+		"missing": func(annotations map[string]string) { delete(annotations, pub.InPlaceUpdateStateKey) },
+		"broken":  func(annotations map[string]string) { annotations[pub.InPlaceUpdateStateKey] = "{" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod, at := runningPod("A"), func(string) bool { return true }
+			require.NoError(t, images("main:2").Delay(pod, "rev2", 30, now))
+			edit(pod.Annotations)
+			later := now.Add(time.Hour)
+			_, err := Resume(pod, at, later)
 			require.NoError(t, err)
-			assert.False(t, Delayed(pod))
 			assert.Equal(t, "main:1", pod.Spec.Containers[0].Image)
+			remaining, err := Resume(pod, at, later.Add(29*time.Second))
+			require.NoError(t, err)
+			assert.Equal(t, time.Second, remaining)
+			_, err = Resume(pod, at, later.Add(30*time.Second))
+			require.NoError(t, err)
+			assert.Equal(t, "main:2", pod.Spec.Containers[0].Image)
+			assert.False(t, Delayed(pod))
 		})
 	}
 }

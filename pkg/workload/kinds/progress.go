@@ -112,15 +112,15 @@ func progressOfCloneSet(set *v1beta1.CloneSet) (*Progress, error) {
 }
 
 // RollingUpdateOf returns the settings that are in force for the updates of a CloneSet. It never returns nil. Without the block, Pods
-// are recreated. Under OnDelete, partition and maxSurge have no effect: the user alone decides which Pods are replaced, and all new
-// Pods are at the update revision. The spec keeps both, so a client reads back what it wrote.
+// are recreated. Under OnDelete, partition, maxSurge and paused have no effect: the user alone decides which Pods are replaced, and all
+// new Pods are at the update revision. The spec keeps them, so a client reads back what it wrote.
 func RollingUpdateOf(set *v1beta1.CloneSet) *v1beta1.RollingUpdateCloneSetStrategy {
 	rolling := v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: pub.ReCreatePodUpdatePolicy}
 	if block := set.Spec.UpdateStrategy.RollingUpdate; block != nil {
 		rolling = *block
 	}
 	if set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType {
-		rolling.Partition, rolling.MaxSurge = nil, nil
+		rolling.Partition, rolling.MaxSurge, rolling.Paused = nil, nil, false
 	}
 	return &rolling
 }

@@ -1,7 +1,9 @@
 package ordinals
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,9 +14,16 @@ import (
 // interval is a range of reserved ordinals. It includes both ends.
 type interval struct{ first, last int }
 
+// maxReplicas is the number of Pods that Kubernetes supports in one cluster. More replicas would only cost the memory of their ordinals,
+// which a user could make larger than that of the program.
+const maxReplicas = 150_000
+
 // InRange returns the ordinals of a number of replicas, in ascending order, from start on and without the reserved ones. The
-// error says which reservation is invalid. With no replicas, the result is empty and not nil.
+// error says which reservation is invalid, or that there are too many replicas. With no replicas, the result is empty and not nil.
 func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) {
+	if replicas > maxReplicas {
+		return nil, fmt.Errorf("replicas: %d is more than the %d Pods that a cluster can have; set it to at most %d", replicas, maxReplicas, maxReplicas)
+	}
 	// Each reservation is parsed once.
 	var skipped []interval
 	for i := range reserved {
@@ -83,7 +92,8 @@ func Of(set string, object metav1.Object) (int, bool) {
 func PodName(set string, ordinal int) string { return set + "-" + strconv.Itoa(ordinal) }
 
 // Position returns how many ordinals before the given one are in use, from start on and without the reserved ones. It ignores
-// an invalid reservation. InRange of enough replicas has the ordinal at this index.
+// an invalid reservation. InRange of enough replicas has the ordinal at this index. The time does not depend on the ordinal, which
+// anybody can choose by the name of a Pod.
 func Position(ordinal, start int, reserved []intstr.IntOrString) int {
 	var skipped []interval
 	for i := range reserved {
@@ -91,9 +101,14 @@ func Position(ordinal, start int, reserved []intstr.IntOrString) int {
 			skipped = append(skipped, parsed)
 		}
 	}
-	position := 0
-	for next := skip(skipped, start); next < ordinal; next = skip(skipped, next+1) {
-		position++
+	slices.SortFunc(skipped, func(a, b interval) int { return cmp.Compare(a.first, b.first) })
+	position, next := 0, start
+	for _, r := range skipped {
+		if r.first >= ordinal {
+			break
+		}
+		position += max(0, r.first-next)
+		next = max(next, r.last+1)
 	}
-	return position
+	return position + max(0, ordinal-next)
 }

@@ -22,6 +22,7 @@ func TestInRange(t *testing.T) {
 		"without reserved":    {3, 0, []intstr.IntOrString{intstr.FromInt32(1), intstr.FromString("3-4")}, []int{0, 2, 5}, ""},
 		"ranges that overlap": {1, 0, []intstr.IntOrString{intstr.FromString("2-9"), intstr.FromString("0-3")}, []int{10}, ""},
 		"negative":            {1, 0, []intstr.IntOrString{intstr.FromInt32(-1)}, nil, "reserveOrdinals[0]: -1 is negative"},
+		"too many":            {20_000_000, 0, nil, nil, "replicas: 20000000 is more than the 150000 Pods that a cluster can have; set it to at most 150000"},
 		"no range":            {1, 0, []intstr.IntOrString{intstr.FromString("5-3")}, nil, `reserveOrdinals[0]: "5-3" is not a range`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,4 +55,14 @@ func TestPositionDoesNotCountReservedOrdinals(t *testing.T) {
 	}
 	assert.Equal(t, 2, Position(7, 5, nil))
 	assert.Zero(t, Position(2, 5, nil))
+	assert.Equal(t, 2_000_000_000-3, Position(2_000_000_000, 0, reserved), "it takes no longer")
+
+	reserved = append(reserved, intstr.FromString("4-9"), intstr.FromString("12-12"), intstr.FromString("0-1"), intstr.FromString("x"))
+	for start := range 15 {
+		all, err := InRange(20, start, reserved[:len(reserved)-1])
+		require.NoError(t, err)
+		for want, ordinal := range all {
+			assert.Equal(t, want, Position(ordinal, start, reserved), "%d from %d", ordinal, start)
+		}
+	}
 }

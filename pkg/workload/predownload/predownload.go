@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -142,12 +143,14 @@ func (w *Workload) job(container *corev1.Container) *v1beta1.ImagePullJob {
 	return job
 }
 
-// outdated selects the Pods of the workload that are not at the revision. It matches both forms of the revision label.
+// outdated selects the Pods of the workload that are not at the revision. It matches both forms of the revision label. A name that is
+// too long for a label is on no Pod, and the server would refuse it in a selector.
 func (w *Workload) outdated() *metav1.LabelSelector {
 	selector := w.Selector.DeepCopy()
+	forms := []string{w.Update.Name, history.ShortHash(w.Update.Name)}
 	selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
 		Key: pub.ControllerRevisionHashKey, Operator: metav1.LabelSelectorOpNotIn,
-		Values: []string{w.Update.Name, history.ShortHash(w.Update.Name)},
+		Values: slices.DeleteFunc(forms, func(form string) bool { return len(validation.IsValidLabelValue(form)) > 0 }),
 	})
 	return selector
 }

@@ -1,6 +1,7 @@
 package predownload
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,6 +52,8 @@ func TestJobsForNewImages(t *testing.T) {
 		}},
 	}, jobs[0])
 	assert.Empty(t, w.Selector.MatchExpressions, "the workload's selector is its own")
+	w.Update.Name = strings.Repeat("w", 60) + "-abc"
+	assert.Equal(t, []string{"abc"}, Jobs(w)[0].Spec.PodSelector.MatchExpressions[0].Values, "the name is too long for a label")
 	w.To = template("app:1", "side:1")
 	assert.Empty(t, Jobs(w))
 	w.From = append(w.From, template("app:0", "side:1"))
