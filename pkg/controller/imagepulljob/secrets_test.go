@@ -19,7 +19,10 @@ import (
 )
 
 func with(secrets ...string) func(*v1beta1.ImagePullJob) {
-	return func(job *v1beta1.ImagePullJob) { job.Spec.PullSecrets = secrets }
+	return func(job *v1beta1.ImagePullJob) {
+		job.Spec.PullSecrets = secrets
+		job.Finalizers = []string{pub.DeletionProtectionFinalizer}
+	}
 }
 
 func source(password string) *corev1.Secret {

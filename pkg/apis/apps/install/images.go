@@ -39,10 +39,10 @@ func createdAt(old *apps.NodeImage, image string, tag *apps.ImageTagSpec) *metav
 	return nil
 }
 
-// DefaultImagePullJob gives a new job the finalizer that lets the controller release the job's copies of pull secrets.
-// Jobs without secrets have it too, as with OpenKruise: clients find a deleted job until the controller has seen its deletion.
+// DefaultImagePullJob gives a new job with pull secrets the finalizer that lets the controller remove its
+// copies of them. A job cannot get secrets later, so a job without secrets does not need the finalizer.
 func DefaultImagePullJob(job, old *apps.ImagePullJob) {
-	if old == nil && !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer) {
+	if old == nil && len(job.Spec.PullSecrets) > 0 && !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer) {
 		job.Finalizers = append(slices.Clone(job.Finalizers), pub.DeletionProtectionFinalizer)
 	}
 }
