@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
@@ -19,10 +20,12 @@ import (
 type awaited struct {
 	turns  *turnsOf
 	writes []string
+	uids   []types.UID
 }
 
-func (a *awaited) Await(_ context.Context, kind string, _ metav1.Object, deleted bool) {
-	a.writes = append(a.writes, fmt.Sprintf("%s deleted=%v turns=%d", kind, deleted, len(a.turns.token)))
+func (a *awaited) Await(_ context.Context, kind string, written metav1.Object, deleted bool) {
+	a.writes = append(a.writes, fmt.Sprintf("%s %s deleted=%v turns=%d", kind, written.GetName(), deleted, len(a.turns.token)))
+	a.uids = append(a.uids, written.GetUID())
 }
 
 func TestAnswersWaitForTheirEffects(t *testing.T) {
@@ -48,9 +51,18 @@ func TestAnswersWaitForTheirEffects(t *testing.T) {
 	require.Error(t, err)
 	assert.Empty(t, effects.writes, "nothing was written")
 
-	_, err = samples.Create(ctx, newSample(), nil, &metav1.CreateOptions{})
+	created, err := samples.Create(ctx, newSample(), nil, &metav1.CreateOptions{})
 	require.NoError(t, err)
 	_, _, err = samples.Update(ctx, "demo", change, nil, allow, false, &metav1.UpdateOptions{})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"samples deleted=false turns=0", "samples deleted=false turns=0"}, effects.writes)
+	_, _, err = samples.Delete(ctx, "demo", genericrest.ValidateAllObjectFunc, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+	require.NoError(t, err)
+	_, _, err = samples.Delete(ctx, "demo", genericrest.ValidateAllObjectFunc, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"samples demo deleted=false turns=0", "samples demo deleted=false turns=0", "samples demo deleted=true turns=0",
+	}, effects.writes)
+	uid := created.(*sample).UID
+	require.NotEmpty(t, uid)
+	assert.Equal(t, []types.UID{uid, uid, uid}, effects.uids, "an object of the same name that is created next is another one")
 }

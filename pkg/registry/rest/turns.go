@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
 )
 
@@ -82,8 +83,12 @@ func (s *store[T]) Delete(
 	ctx context.Context, name string, validate genericrest.ValidateObjectFunc, options *metav1.DeleteOptions,
 ) (runtime.Object, bool, error) {
 	deleted, immediately, err := s.Store.Delete(ctx, name, validate, options)
-	if err == nil && (options == nil || len(options.DryRun) == 0) && immediately {
-		s.await(ctx, deleted, true)
+	// The answer to a deletion is a Status, which has the identity of the object.
+	status, ok := deleted.(*metav1.Status)
+	if err == nil && (options == nil || len(options.DryRun) == 0) && immediately && ok && status.Details != nil {
+		s.await(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Namespace: genericapirequest.NamespaceValue(ctx), Name: status.Details.Name, UID: status.Details.UID,
+		}}, true)
 	}
 	return deleted, immediately, err
 }
