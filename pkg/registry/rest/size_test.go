@@ -33,8 +33,9 @@ type oneObject struct {
 	stored *sample
 }
 
-func (s *oneObject) Create(_ context.Context, _ string, obj, _ runtime.Object, _ uint64) error {
+func (s *oneObject) Create(_ context.Context, _ string, obj, out runtime.Object, _ uint64) error {
 	s.stored = obj.(*sample)
+	s.stored.DeepCopyInto(out.(*sample))
 	return nil
 }
 
@@ -49,7 +50,7 @@ func (s *oneObject) Get(_ context.Context, key string, _ storage.GetOptions, out
 }
 
 func (s *oneObject) GuaranteedUpdate(
-	_ context.Context, _ string, _ runtime.Object, _ bool, _ *storage.Preconditions, update storage.UpdateFunc, _ runtime.Object,
+	_ context.Context, _ string, out runtime.Object, _ bool, _ *storage.Preconditions, update storage.UpdateFunc, _ runtime.Object,
 ) error {
 	input := &sample{}
 	if s.stored != nil {
@@ -58,8 +59,17 @@ func (s *oneObject) GuaranteedUpdate(
 	output, _, err := update(input, storage.ResponseMeta{})
 	if err == nil {
 		s.stored = output.(*sample)
+		s.stored.DeepCopyInto(out.(*sample))
 	}
 	return err
+}
+
+func (s *oneObject) Delete(
+	_ context.Context, _ string, out runtime.Object, _ *storage.Preconditions, _ storage.ValidateObjectFunc, _ runtime.Object, _ storage.DeleteOptions,
+) error {
+	s.stored.DeepCopyInto(out.(*sample))
+	s.stored = nil
+	return nil
 }
 
 func sized(size int) *sample {
