@@ -382,30 +382,38 @@ const (
 // triedPorts is how many ports freePort has tried.
 var triedPorts atomic.Int32
 
-// claimPorts listens on the first of the ports that this run has for itself, until the run ends. So another run on this machine takes
-// other ports. Without this, a run could take a port that a server of the other run is about to open.
-var claimPorts = sync.OnceValues(func() (net.Listener, error) {
-	for first := firstPort; first+portsOfARun <= lastPort; first += portsOfARun {
-		claimed, err := new(net.ListenConfig).Listen(context.Background(), "tcp", fmt.Sprintf(":%d", first))
-		if err == nil {
-			return claimed, nil
+// claimed listens on the first of the ports that this run has for itself, until the run ends. So another run on this machine takes other
+// ports. Without this, a run could take a port that a server of the other run is about to open.
+var claimed struct {
+	sync.Mutex
+	listener net.Listener
+}
+
+// firstOwnPort returns the first port of this run. It is taken.
+func firstOwnPort(ctx context.Context) (int, error) {
+	claimed.Lock()
+	defer claimed.Unlock()
+	for first := firstPort; claimed.listener == nil; first += portsOfARun {
+		if first+portsOfARun > lastPort {
+			return 0, errors.New("other runs have all ports")
 		}
+		claimed.listener, _ = new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf(":%d", first)) // Another run may listen there.
 	}
-	return nil, errors.New("no free ports")
-})
+	address, ok := claimed.listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, fmt.Errorf("%s is no TCP address", claimed.listener.Addr())
+	}
+	return address.Port, nil
+}
 
 // freePort returns a port on which nobody listens. It returns each port only once, because tests run at the same time.
 func freePort(ctx context.Context) (int, error) {
-	claimed, err := claimPorts()
+	first, err := firstOwnPort(ctx)
 	if err != nil {
 		return 0, err
 	}
-	first, ok := claimed.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, fmt.Errorf("%s is no TCP address", claimed.Addr())
-	}
 	for tried := triedPorts.Add(1); tried < portsOfARun; tried = triedPorts.Add(1) {
-		port := first.Port + int(tried)
+		port := first + int(tried)
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf(":%d", port))
 		if err == nil {
 			return port, listener.Close()

@@ -150,6 +150,22 @@ func TestPauseWaitsForTheUser(t *testing.T) {
 	assert.EqualValues(t, []int32{4, 2, 2}, []int32{status.Desired, status.Succeeded, status.Failed})
 }
 
+// The user repairs the node and deletes the failed Pod. The next failure is a new one.
+func TestPauseForAFailureAfterOneThatIsGone(t *testing.T) {
+	w := newWorld(t, append(nodes(3), newJob(policy(v1beta1.FailurePolicyTypePause), parallelism("1")))...)
+	w.settle()
+	w.end(corev1.PodFailed)
+	w.settle()
+	require.True(t, w.job().Spec.Paused)
+	require.NoError(t, w.Kube.CoreV1().Pods("ns").Delete(t.Context(), w.Pods()[0].Name, metav1.DeleteOptions{}))
+	w.settle()
+	w.edit(paused(false))
+	w.settle()
+	w.end(corev1.PodFailed)
+	w.settle()
+	assert.True(t, w.job().Spec.Paused)
+}
+
 // Case broadcastjob 9: restarts of all containers count against restartLimit.
 func TestRestartsCountAsAFailure(t *testing.T) {
 	limited := func(s *v1beta1.BroadcastJobSpec) {

@@ -47,10 +47,10 @@ func (r *Reconciler) pass(ctx context.Context, job *v1beta1.BroadcastJob, view *
 		return reconcile.Result{}, err
 	}
 	v := r.judge(job, view, c)
-	if v.pause {
-		// The spec is paused before the status says so. Otherwise the next pass would take the unpaused spec for the user's wish to
-		// continue.
-		if job, err = r.pause(ctx, job, c.counts[failed]); err != nil || job == nil {
+	// The spec is paused before the status says so. Otherwise the next pass would take the unpaused spec for the user's wish to continue.
+	// If a failed Pod is gone, the next failure is a new one.
+	if v.pause || c.counts[failed] < seenFailures(job) {
+		if job, err = r.remember(ctx, job, c.counts[failed], v.pause); err != nil || job == nil {
 			return reconcile.Result{}, err
 		}
 	}
@@ -156,19 +156,20 @@ func seenFailures(job *v1beta1.BroadcastJob) int {
 	return number
 }
 
-// pause sets spec.paused, and records the failures that it is for. It returns the stored job, or nil if the job does not exist. Both
-// are one write, so a crash cannot leave a pause whose failures are unknown. The patch names the resourceVersion, so a user who
-// resumes the job at the same time wins, and the next pass decides again.
-func (r *Reconciler) pause(ctx context.Context, job *v1beta1.BroadcastJob, failures int) (*v1beta1.BroadcastJob, error) {
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{
-			"uid": job.UID, "resourceVersion": job.ResourceVersion,
-			"annotations": map[string]string{pub.BroadcastJobSeenFailuresKey: strconv.Itoa(failures)},
-		},
-		"spec": map[string]any{"paused": true},
-	})
+// remember records the failures that need no pause any more, and pauses the job if pause is true. It returns the stored job, or nil if
+// the job does not exist. Both are one write, so a crash cannot leave a pause whose failures are unknown. The patch names the
+// resourceVersion, so a user who resumes the job at the same time wins, and the next pass decides again.
+func (r *Reconciler) remember(ctx context.Context, job *v1beta1.BroadcastJob, failures int, pause bool) (*v1beta1.BroadcastJob, error) {
+	change := map[string]any{"metadata": map[string]any{
+		"uid": job.UID, "resourceVersion": job.ResourceVersion,
+		"annotations": map[string]string{pub.BroadcastJobSeenFailuresKey: strconv.Itoa(failures)},
+	}}
+	if pause {
+		change["spec"] = map[string]any{"paused": true}
+	}
+	patch, err := json.Marshal(change)
 	if err != nil {
-		return nil, fmt.Errorf("encode the pause: %w", err)
+		return nil, fmt.Errorf("encode the seen failures: %w", err)
 	}
 	written, err := r.client.BroadcastJobs(job.Namespace).Patch(ctx, job.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	switch {
@@ -176,7 +177,7 @@ func (r *Reconciler) pause(ctx context.Context, job *v1beta1.BroadcastJob, failu
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("pause the job: %w", err)
+		return nil, fmt.Errorf("record the seen failures: %w", err)
 	}
 	r.guard.Wrote(job.UID, broadcastjobs.GroupResource(), written.ResourceVersion)
 	return written, nil

@@ -217,6 +217,7 @@ func TestRequestIsRepeatedUntilTheAgentReturns(t *testing.T) {
 	w.settle()
 	for _, delay := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
 		w.answer(w.completed)
+		assert.EqualValues(t, max(60, delay+30), *w.request().Spec.TTLSecondsAfterFinished, "it stays until it is repeated")
 		assert.Equal(t, delay*time.Second, w.Step("ns", "p"))
 		w.pass(delay*time.Second - time.Second)
 		assert.Empty(t, w.settle())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,9 +16,13 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-// requestTTL is how long a finished request stays, in seconds, so that users can read what happened. A request that must be repeated
-// is deleted earlier.
+// requestTTL is how long a finished request stays at least, in seconds, so that users can read what happened. A request that must be
+// repeated is deleted earlier.
 const requestTTL int32 = 60
+
+// keptLonger is how much longer a finished request stays than the delay until it is repeated. Without the request, nothing would delay
+// the next one.
+const keptLonger = 30 * time.Second
 
 // requestName returns the name of the one request of a Pod. The UID keeps Pods of the same name apart.
 func requestName(pod *corev1.Pod) string { return "sidecar-termination-" + string(pod.UID) }
@@ -119,7 +124,7 @@ func isStopped(request *v1beta1.ContainerRecreateRequest, name string) bool {
 // request creates the request for a Pod. It forces the stop, because a container that restarted by itself must end too. It ignores
 // failures, so one container that cannot be stopped does not keep the others.
 func (r *Reconciler) request(ctx context.Context, pod *corev1.Pod, sidecars []sidecar) error {
-	ttl := requestTTL
+	ttl := max(requestTTL, int32((r.retries.next(pod.UID)+keptLonger)/time.Second))
 	request := &v1beta1.ContainerRecreateRequest{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: pod.Namespace, Name: requestName(pod),

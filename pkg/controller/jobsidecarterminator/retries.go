@@ -44,16 +44,28 @@ func (r *retries) wait(pod types.UID, since time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := r.of[pod]
-	delay := firstRetry
-	// The loop ends at lastRetry, so the delay cannot overflow.
-	for n := 1; n < last.count && delay < lastRetry; n++ {
-		delay *= 2
-	}
 	// A request that ended at once still counts from its creation.
 	if last.at.After(since) {
 		since = last.at
 	}
-	return min(delay, lastRetry) - r.clock.Since(since)
+	return delayAfter(last.count) - r.clock.Since(since)
+}
+
+// next returns the delay that will follow the next request for the Pod.
+func (r *retries) next(pod types.UID) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return delayAfter(r.of[pod].count + 1)
+}
+
+// delayAfter returns the delay after a number of requests.
+func delayAfter(requests int) time.Duration {
+	delay := firstRetry
+	// The loop ends at lastRetry, so the delay cannot overflow.
+	for n := 1; n < requests && delay < lastRetry; n++ {
+		delay *= 2
+	}
+	return min(delay, lastRetry)
 }
 
 // forget drops what is kept for a deleted Pod.

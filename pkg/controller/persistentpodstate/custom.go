@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -99,7 +100,12 @@ func (r *Reconciler) generateForOwners(
 		if workload == nil {
 			continue
 		}
-		if asked, err := r.generate(ctx, workload.GetObjectKind().GroupVersionKind(), workload); asked || err != nil {
+		asked, err := r.generate(ctx, workload.GetObjectKind().GroupVersionKind(), workload)
+		if apierrors.IsInvalid(err) {
+			r.refused(workload, err)
+			return nil
+		}
+		if asked || err != nil {
 			return err
 		}
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -65,10 +68,10 @@ func switchedOn(workload metav1.Object) bool {
 	return strings.TrimSpace(workload.GetAnnotations()[pub.AutoGeneratePersistentPodStateKey]) == "true"
 }
 
-// split returns the items of a list that is separated by commas, without spaces and empty items.
+// split returns the items of a list that is separated by commas, without spaces, empty items and repetitions.
 func split(text string) (items []string) {
 	for item := range strings.SplitSeq(text, ",") {
-		if item = strings.TrimSpace(item); item != "" {
+		if item = strings.TrimSpace(item); item != "" && !slices.Contains(items, item) {
 			items = append(items, item)
 		}
 	}
@@ -84,11 +87,25 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 			return reconcile.Result{}, err
 		}
 		asked, err := r.generate(ctx, kinds.Of(kind).Resource.GroupVersion().WithKind(kind.Kind), workload)
-		if asked || err != nil {
+		switch {
+		case apierrors.IsInvalid(err):
+			r.refused(workload, err)
+			return reconcile.Result{RequeueAfter: refusedPeriod}, nil
+		case asked || err != nil:
 			return reconcile.Result{}, err
 		}
 	}
 	return r.absentOfCustom(ctx, key)
+}
+
+// refusedPeriod is how often a refused PersistentPodState is tried again. A change of the annotations is an event, but the end of a
+// conflict with another PersistentPodState is none.
+const refusedPeriod = 5 * time.Minute
+
+// refused tells the user that the annotations of a workload do not make a valid PersistentPodState.
+func (r *Reconciler) refused(workload kinds.Object, err error) {
+	r.recorder.Eventf(workload, corev1.EventTypeWarning, "PersistentPodStateRefused",
+		"the annotations of this workload do not make a valid PersistentPodState; correct them: %v", err)
 }
 
 // generate creates the PersistentPodState that the annotations of a workload ask for, and reports whether they ask for one. The workload
@@ -145,7 +162,12 @@ func (r *Reconciler) regenerate(
 	if !followed {
 		spec = nil
 	}
-	return r.follow(ctx, state, source(workload), spec)
+	stored, err := r.follow(ctx, state, source(workload), spec)
+	if apierrors.IsInvalid(err) {
+		r.refused(workload, err)
+		return state, nil // It stays as it is.
+	}
+	return stored, err
 }
 
 // follow writes the source of a PersistentPodState, and the fields of the spec that it sets, unless the spec is nil. It returns the

@@ -1,13 +1,18 @@
 package persistentpodstate
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -40,6 +45,30 @@ func (w *world) annotated(annotations ...string) {
 	w.Update(after)
 	w.Kube.ClearActions()
 	w.settle("web")
+}
+
+// A refusal is told to the user. It is not repeated without end.
+func TestAnnotationsThatMakeNoValidPersistentPodState(t *testing.T) {
+	w := newWorld(t)
+	refuse := true
+	for _, verb := range []string{"create", "patch"} {
+		w.Kruise.PrependReactor(verb, "persistentpodstates", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return refuse, nil, apierrors.NewInvalid(schema.GroupKind{}, "web", field.ErrorList{field.Invalid(field.NewPath("a"), "b", "c")})
+		})
+	}
+	w.Add(builtIn(5, auto, "true", required, host, pub.PersistentPodAnnotationsKey, "ip,ip, ip"))
+	const event = "Warning PersistentPodStateRefused the annotations of this workload do not make a valid PersistentPodState; correct them: "
+	assert.Equal(t, refusedPeriod, w.Step("ns", "web"))
+	assert.Contains(t, strings.Join(w.Events(), "\n"), event)
+
+	refuse = false
+	w.settle("web")
+	assert.Equal(t, []v1beta1.PersistentPodAnnotation{{Key: "ip"}}, w.get("web").Spec.PersistentPodAnnotations)
+	refuse = true
+	w.Update(builtIn(5, auto, "true", required, zone))
+	w.Step("ns", "web")
+	assert.Contains(t, strings.Join(w.Events(), "\n"), event)
+	assert.Equal(t, []string{host}, w.get("web").Spec.RequiredPersistentTopology.Keys, "it stays as it was")
 }
 
 // Cases persistentpodstate 11, 18.

@@ -22,7 +22,7 @@ const maxReplicas = 150_000
 // error says which reservation is invalid, or that there are too many replicas. With no replicas, the result is empty and not nil.
 func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) {
 	if replicas > maxReplicas {
-		return nil, fmt.Errorf("replicas: %d is more than the %d Pods that a cluster can have; set it to at most %d", replicas, maxReplicas, maxReplicas)
+		return nil, fmt.Errorf("replicas: %d is more than the %d Pods that a cluster can have; reduce it", replicas, maxReplicas)
 	}
 	// Each reservation is parsed once.
 	var skipped []interval

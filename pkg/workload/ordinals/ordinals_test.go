@@ -22,7 +22,7 @@ func TestInRange(t *testing.T) {
 		"without reserved":    {3, 0, []intstr.IntOrString{intstr.FromInt32(1), intstr.FromString("3-4")}, []int{0, 2, 5}, ""},
 		"ranges that overlap": {1, 0, []intstr.IntOrString{intstr.FromString("2-9"), intstr.FromString("0-3")}, []int{10}, ""},
 		"negative":            {1, 0, []intstr.IntOrString{intstr.FromInt32(-1)}, nil, "reserveOrdinals[0]: -1 is negative"},
-		"too many":            {20_000_000, 0, nil, nil, "replicas: 20000000 is more than the 150000 Pods that a cluster can have; set it to at most 150000"},
+		"too many":            {20_000_000, 0, nil, nil, "replicas: 20000000 is more than the 150000 Pods that a cluster can have; reduce it"},
 		"no range":            {1, 0, []intstr.IntOrString{intstr.FromString("5-3")}, nil, `reserveOrdinals[0]: "5-3" is not a range`},
 	} {
 		t.Run(name, func(t *testing.T) {

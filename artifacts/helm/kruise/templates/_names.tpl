@@ -174,15 +174,13 @@ sideEffects: None
 matchPolicy: Equivalent
 {{- end }}
 
-{{/* Excludes kube-system and our namespace. Otherwise our Pods would need our own answer to start. */}}
-{{- define "kruise.otherNamespaces" -}}
+{{/*
+Excludes kube-system and our namespace from reviews of Pods. Otherwise our Pods would need our own answer to start. Excludes also the
+namespaces of control planes, whose Pods must be able to change while we do not answer.
+*/}}
+{{- define "kruise.podNamespaces" -}}
 namespaceSelector:
   matchExpressions:
     - {key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, {{ include "kruise.namespace" . }}]}
-{{- end }}
-
-{{/* Excludes also the namespaces of control planes from reviews of Pods. These Pods must be able to change while we do not answer. */}}
-{{- define "kruise.podNamespaces" -}}
-{{- include "kruise.otherNamespaces" . }}
     - {key: control-plane, operator: DoesNotExist}
 {{- end }}

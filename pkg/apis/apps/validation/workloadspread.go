@@ -155,6 +155,7 @@ func validateSubsetLimits(spec *apps.WorkloadSpreadSpec, path *field.Path) field
 	var errs field.ErrorList
 	var sum float64
 	var first *intstr.IntOrString
+	percentages := false
 	statefulSet := spec.TargetRef != nil && spec.TargetRef.Kind == "StatefulSet"
 	for i := range spec.Subsets {
 		limit, at := spec.Subsets[i].MaxReplicas, path.Index(i).Child("maxReplicas")
@@ -168,6 +169,7 @@ func validateSubsetLimits(spec *apps.WorkloadSpreadSpec, path *field.Path) field
 			errs = append(errs, field.Invalid(at, limit.String(), "numbers and percentages cannot be mixed; use one of them in all subsets"))
 		}
 		if limit.Type == intstr.String {
+			percentages = true
 			percent, _ := strconv.ParseFloat(strings.TrimSuffix(limit.StrVal, "%"), 64)
 			sum += percent
 			if statefulSet {
@@ -175,7 +177,10 @@ func validateSubsetLimits(spec *apps.WorkloadSpreadSpec, path *field.Path) field
 			}
 		}
 	}
-	return append(errs, validatePercentages(spec.Subsets, sum, path)...)
+	if percentages {
+		errs = append(errs, validatePercentages(spec.Subsets, sum, path)...)
+	}
+	return errs
 }
 
 func validatePercentages(subsets []apps.WorkloadSpreadSubset, sum float64, path *field.Path) field.ErrorList {
@@ -184,7 +189,7 @@ func validatePercentages(subsets []apps.WorkloadSpreadSubset, sum float64, path 
 	switch last := len(subsets) - 1; {
 	case sum > 100+tolerance:
 		return field.ErrorList{field.Invalid(path, shown, "the sum of maxReplicas must not be more than 100%")}
-	case sum > 0 && subsets[last].MaxReplicas != nil && sum < 100-tolerance:
+	case subsets[last].MaxReplicas != nil && sum < 100-tolerance:
 		return field.ErrorList{field.Invalid(path, shown,
 			"the sum of maxReplicas must be 100% when the last subset has maxReplicas; raise one of them, or remove it from the last subset")}
 	}

@@ -87,6 +87,9 @@ var spreadCases = map[string]struct {
 	"90 with the last": {
 		func(s *spreadSpec) { percents(s, "30%", "60%") }, []string{`spec.subsets: "90%": the sum of maxReplicas must be 100%`},
 	},
+	"0 with the last": {
+		func(s *spreadSpec) { percents(s, "0%", "0%") }, []string{`spec.subsets: "0%": the sum of maxReplicas must be 100%`},
+	},
 	"30 without the last": {func(s *spreadSpec) { s.Subsets[0].MaxReplicas = text("30%") }, nil},
 	"percent of a StatefulSet": {
 		func(s *spreadSpec) { s.TargetRef.Kind = "StatefulSet"; percents(s, "50%", "50%") },
