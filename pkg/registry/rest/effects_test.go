@@ -66,3 +66,32 @@ func TestAnswersWaitForTheirEffects(t *testing.T) {
 	require.NotEmpty(t, uid)
 	assert.Equal(t, []types.UID{uid, uid, uid}, effects.uids, "an object of the same name that is created next is another one")
 }
+
+func TestDeletionsOfACollectionWaitForTheirEffects(t *testing.T) {
+	orphan := metav1.DeletePropagationOrphan
+	tests := map[string]struct {
+		edit    func(*sample)
+		options *metav1.DeleteOptions
+		want    []string
+	}{
+		"deleted":    {func(*sample) {}, nil, []string{"samples demo deleted=true turns=0"}},
+		"finalizers": {func(s *sample) { s.Finalizers = []string{"a/b"} }, nil, nil},
+		"orphan":     {func(*sample) {}, &metav1.DeleteOptions{PropagationPolicy: &orphan}, nil},
+		"dry run":    {func(*sample) {}, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			turns := &turnsOf{token: make(chan struct{}, 1)}
+			effects, kind, stored := &awaited{turns: turns}, newKind(), newSample()
+			test.edit(stored)
+			storages := storagesOf(t, kind, stored)
+			kind.AwaitEffects(storages, effects)
+			samples, ok := storages["samples"].(genericrest.CollectionDeleter)
+			require.True(t, ok)
+			ctx := genericapirequest.WithNamespace(t.Context(), "")
+			_, err := samples.DeleteCollection(ctx, genericrest.ValidateAllObjectFunc, test.options, nil)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, effects.writes)
+		})
+	}
+}

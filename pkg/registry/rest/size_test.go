@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
@@ -62,6 +63,10 @@ func (s *oneObject) GuaranteedUpdate(
 		s.stored.DeepCopyInto(out.(*sample))
 	}
 	return err
+}
+
+func (s *oneObject) GetList(_ context.Context, _ string, _ storage.ListOptions, out runtime.Object) error {
+	return meta.SetList(out, []runtime.Object{s.stored.DeepCopy()})
 }
 
 func (s *oneObject) Delete(

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -85,12 +87,36 @@ func (s *store[T]) Delete(
 	deleted, immediately, err := s.Store.Delete(ctx, name, validate, options)
 	// The answer to a deletion is a Status, which has the identity of the object.
 	status, ok := deleted.(*metav1.Status)
-	if err == nil && (options == nil || len(options.DryRun) == 0) && immediately && ok && status.Details != nil {
+	if err == nil && !onlyTried(options) && immediately && ok && status.Details != nil {
 		s.await(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Namespace: genericapirequest.NamespaceValue(ctx), Name: status.Details.Name, UID: status.Details.UID,
 		}}, true)
 	}
 	return deleted, immediately, err
+}
+
+// DeleteCollection deletes objects, and waits for the effects as Delete does.
+func (s *store[T]) DeleteCollection(
+	ctx context.Context, validate genericrest.ValidateObjectFunc, options *metav1.DeleteOptions, list *metainternalversion.ListOptions,
+) (runtime.Object, error) {
+	deleted, err := s.Store.DeleteCollection(ctx, validate, options, list)
+	if err != nil || s.effects == nil || onlyTried(options) || keepsObjects(options) {
+		return deleted, err
+	}
+	return deleted, meta.EachListItem(deleted, func(item runtime.Object) error {
+		if object, ok := item.(metav1.Object); ok && len(object.GetFinalizers()) == 0 {
+			s.await(ctx, item, true)
+		}
+		return nil
+	})
+}
+
+// onlyTried reports whether a deletion is a dry run.
+func onlyTried(options *metav1.DeleteOptions) bool { return options != nil && len(options.DryRun) > 0 }
+
+// keepsObjects reports whether a deletion gives the objects a finalizer for the garbage collector, so that they stay for now.
+func keepsObjects(options *metav1.DeleteOptions) bool {
+	return options != nil && options.PropagationPolicy != nil && *options.PropagationPolicy != metav1.DeletePropagationBackground
 }
 
 // await waits until the server acts on a write, if somebody has to. The write has succeeded in any case, so await returns no error.

@@ -53,6 +53,8 @@ type Plugin struct {
 	// granted holds the times of the last grants, by the UID of the Pod. kube-apiserver asks again about the same Pod when the Pod
 	// changes during the request.
 	granted *lru.LRUExpireCache
+	// synced returns true when the cache of budgets is filled. Before that, it tells nothing about a namespace.
+	synced func() bool
 	// store returns nil if the store is open, else the reason why it is closed.
 	store func() error
 	// log and events record refusals. drained closes when the server has answered its last request.

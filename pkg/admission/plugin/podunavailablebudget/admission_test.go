@@ -310,7 +310,9 @@ func TestClosedStoreRefuses(t *testing.T) {
 	}
 	w := newWorld(t, 1, "")
 	w.closed = closed
-	w.SetReadyFunc(func() bool { return false }) // The caches are empty, and the plugin must not wait for them.
+	// The cache is empty, and the plugin must not wait for it.
+	w.SetReadyFunc(func() bool { return false })
+	require.NoError(t, w.Plugin.known.Delete(w.known))
 	start := time.Now()
 	refused(w)
 	assert.Less(t, time.Since(start), 5*time.Second)

@@ -116,3 +116,9 @@ func (p *Plugin) ValidateInitialization() error {
 	p.sendEvents()
 	return nil
 }
+
+// SetReadyFunc sets the function that tells whether the cache of budgets is filled.
+func (p *Plugin) SetReadyFunc(synced admission.ReadyFunc) {
+	p.synced = synced
+	p.Handler.SetReadyFunc(synced)
+}

@@ -38,9 +38,10 @@ func (p *Plugin) request(ctx context.Context, attributes admission.Attributes) (
 }
 
 // eviction reads the Pod, because an eviction contains only its name. If the Pod does not exist, it returns nil and
-// kube-apiserver reports the error. It looks for budgets of the namespace first, so evictions elsewhere cost no read.
+// kube-apiserver reports the error. It looks for budgets of the namespace first, so evictions elsewhere cost no read. A
+// cache that is not filled yet shows no budgets, so the Pod is read then, and Validate decides.
 func (p *Plugin) eviction(ctx context.Context, attributes admission.Attributes) (*disruption.Request, error) {
-	if !p.governs(attributes.GetNamespace()) {
+	if p.synced() && !p.governs(attributes.GetNamespace()) {
 		return nil, nil
 	}
 	pod, err := p.host.CoreV1().Pods(attributes.GetNamespace()).Get(ctx, attributes.GetName(), metav1.GetOptions{})
