@@ -238,6 +238,8 @@ func TestReusedValues(t *testing.T) {
 	args := pods(t, render(t, "--set", "manager.restConfig=null"))["kruise-controller-manager"].Containers[0].Args
 	assert.Contains(t, args, "--rest-config-qps=-1")
 	assert.Contains(t, args, "--rest-config-burst=0")
+	args = pods(t, render(t, "--set", "manager.restConfig.qps=0"))["kruise-controller-manager"].Containers[0].Args
+	assert.Contains(t, args, "--rest-config-qps=0", "the default of the client, and not unlimited")
 }
 
 // TestAddressOfTheAgent is where the agent listens, and where the kubelet asks. Both must be the same.
