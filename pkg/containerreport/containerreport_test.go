@@ -1,6 +1,7 @@
 package containerreport_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -77,4 +78,12 @@ func TestRead(t *testing.T) {
 	pod.Annotations["apps.kruise.io/runtime-containers-meta"] = "{"
 	_, err = containerreport.Read(pod)
 	assert.ErrorContains(t, err, `Pod "p"`)
+}
+
+func TestReportThatIsTooLargeIsNotDecoded(t *testing.T) {
+	pod := &metav1.ObjectMeta{Name: "p", Annotations: map[string]string{
+		"apps.kruise.io/runtime-containers-meta": `{"containers":[` + strings.Repeat("{},", 20000) + `{}]}`,
+	}}
+	_, err := containerreport.Read(pod)
+	require.ErrorContains(t, err, "more than any report has")
 }

@@ -35,11 +35,18 @@ type Hashes struct {
 	ExtractedEnvFromMetadataHash uint64 `json:"extractedEnvFromMetadataHash,omitempty"`
 }
 
+// maxSize limits the text of a report, which users can write too. A report has about 250 bytes for each container.
+const maxSize = 32 << 10
+
 // Read returns the Pod's report, or nil when no agent has reported.
 func Read(pod metav1.Object) (*Report, error) {
 	text, found := pod.GetAnnotations()[pub.RuntimeContainerMetaKey]
 	if !found {
 		return nil, nil
+	}
+	if len(text) > maxSize {
+		return nil, fmt.Errorf("annotation %q of Pod %q has %d bytes, more than any report has (%d)", pub.RuntimeContainerMetaKey, pod.GetName(),
+			len(text), maxSize)
 	}
 	report := &Report{}
 	if err := json.Unmarshal([]byte(text), report); err != nil {

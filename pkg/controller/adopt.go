@@ -20,7 +20,7 @@ func (c *Of[T]) Adopts(kind, pods Informer, selector func(T) *metav1.LabelSelect
 	// The index leaves a Pod out when another controller adopts it, so a pass never reads the Pods of other workloads.
 	orphans := c.Index(pods, orphanIndex, func(obj any) ([]string, error) {
 		if pod, ok := obj.(*corev1.Pod); ok && metav1.GetControllerOfNoCopy(pod) == nil {
-			return selectorindex.Values(pod.Namespace, pod.Labels), nil
+			return selectorindex.Index(pod.Namespace, pod.Labels), nil
 		}
 		return nil, nil
 	})

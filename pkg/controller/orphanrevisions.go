@@ -19,12 +19,12 @@ const orphanRevisionIndex = "orphanRevisions"
 func (c *Of[T]) OrphanRevisions(revisions Informer) func(string, labels.Selector) ([]*appsv1.ControllerRevision, error) {
 	orphans := c.Index(revisions, orphanRevisionIndex, func(obj any) ([]string, error) {
 		if revision, ok := obj.(*appsv1.ControllerRevision); ok && metav1.GetControllerOfNoCopy(revision) == nil {
-			return selectorindex.Values(revision.Namespace, revision.Labels), nil
+			return selectorindex.Index(revision.Namespace, revision.Labels), nil
 		}
 		return nil, nil
 	})
 	return func(namespace string, selector labels.Selector) (found []*appsv1.ControllerRevision, err error) {
-		for _, anchor := range selectorindex.Anchors(namespace, selector) {
+		for _, anchor := range selectorindex.Lookups(namespace, selector) {
 			items, err := orphans.ByIndex(orphanRevisionIndex, anchor)
 			if err != nil {
 				return nil, fmt.Errorf("list revisions without a controller: %w", err)

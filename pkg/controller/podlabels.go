@@ -27,7 +27,7 @@ type SelectedPods func(namespace string, selector labels.Selector) ([]*corev1.Po
 func (c *Of[T]) PodsByLabels(pods Informer) SelectedPods {
 	return selectedBy(podLabelIndex, c.Index(pods, podLabelIndex, func(obj any) ([]string, error) {
 		if pod, ok := obj.(*corev1.Pod); ok {
-			return selectorindex.Values(pod.Namespace, pod.Labels), nil
+			return selectorindex.Index(pod.Namespace, pod.Labels), nil
 		}
 		return nil, nil
 	}))
@@ -37,7 +37,7 @@ func (c *Of[T]) PodsByLabels(pods Informer) SelectedPods {
 // selector with each Pod it finds.
 func selectedBy(index string, pods cache.Indexer) SelectedPods {
 	return func(namespace string, selector labels.Selector) (found []*corev1.Pod, err error) {
-		for _, anchor := range selectorindex.Anchors(namespace, selector) {
+		for _, anchor := range selectorindex.Lookups(namespace, selector) {
 			items, err := pods.ByIndex(index, anchor)
 			if err != nil {
 				return nil, fmt.Errorf("list Pods by label: %w", err)

@@ -150,11 +150,15 @@ generate-docs --directory=/dev/null/x`)
 		return
 	}
 	for _, command := range []string{
-		"rollout undo", "rollout pause", "rollout restart", "set image", "set env", "scale", "expose", "logs", "get", "describe", "apply", "wait",
+		"rollout pause", "rollout restart", "set image", "set env", "scale", "expose", "logs", "get", "describe", "apply", "wait",
 	} {
 		want := flags(run("kubectl " + command + " --help"))
 		assert.NotEmpty(t, want, command)
 		assert.Equal(t, want, flags(run("kubectl-kruise "+command+" --help")), command)
+	}
+	// This command has one more.
+	for flag := range strings.SplitSeq(flags(run("kubectl rollout undo --help")), "\n\n") {
+		assert.Contains(t, flags(run("kubectl-kruise rollout undo --help")), flag)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"kruise.io/kruise/pkg/admission/plugin/podstodelete"
 	"kruise.io/kruise/pkg/admission/plugin/podunavailablebudget"
 	"kruise.io/kruise/pkg/admission/plugin/resourcedistribution"
+	"kruise.io/kruise/pkg/admission/plugin/scheduledpulls"
 	"kruise.io/kruise/pkg/admission/plugin/sidecarset"
 	"kruise.io/kruise/pkg/admission/plugin/userwritelimit"
 	"kruise.io/kruise/pkg/admission/plugin/workloadspread"
@@ -48,6 +49,7 @@ func newAdmissionOptions(
 	podunavailablebudget.Register(admission.Plugins, clock)
 	resourcedistribution.Register(admission.Plugins)
 	resourcequota.Register(admission.Plugins)
+	scheduledpulls.Register(admission.Plugins)
 	sidecarset.Register(admission.Plugins)
 	userwritelimit.Register(admission.Plugins, limit, clock)
 	workloadspread.Register(admission.Plugins, clock)
@@ -63,7 +65,7 @@ func newAdmissionOptions(
 		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName,
 		workloadspread.PluginName,
 		nodescope.PluginName,
-		ownerreferences.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
+		ownerreferences.PluginName, scheduledpulls.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
 		workloadtarget.PluginName, claimexpansion.PluginName, resourcequota.PluginName)
 	// A flag can enable it, as in kube-apiserver.
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)

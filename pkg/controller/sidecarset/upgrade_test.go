@@ -241,6 +241,17 @@ func TestConditionForgetsADeletedSidecarSetWithTheNextUpgrade(t *testing.T) {
 	assert.Equal(t, `True AllSidecarsetUpgradable {"logs":true}`, conditionOf(w.Pods()[0]))
 }
 
+// The Pod looks healthy, and its upgrade could never be written. It does not hold up the others.
+func TestPodWithBrokenRecordsHoldsUpNobody(t *testing.T) {
+	w := newWorld(t)
+	w.start(3)
+	w.settle()
+	w.change(w.Pods()[0], func(pod *corev1.Pod) { pod.Annotations["kruise.io/sidecarset-hash"] = "x" })
+	w.edit(image("s:2"))
+	w.settle()
+	assert.Equal(t, 2, w.count("s", "s:2"))
+}
+
 // A write of a condition is no event that causes a pass.
 func TestConditionsAreWrittenInAsManyPassesAsItTakes(t *testing.T) {
 	w := newWorld(t)

@@ -258,6 +258,16 @@ func TestInvalidReservationChangesNothing(t *testing.T) {
 	assert.Equal(t, int64(2), status.ObservedGeneration)
 }
 
+// The names of all claims would take more memory than the program has.
+func TestTooManyClaimsChangeNothing(t *testing.T) {
+	w := rolled(t, "", newSet(3))
+	w.edit(replicas(150_000), func(s *v1beta1.StatefulSetSpec) {
+		s.VolumeClaimTemplates = make([]corev1.PersistentVolumeClaim, 50)
+	})
+	require.ErrorContains(t, w.attempt(), "replicas: 150000 Pods with 50 claims each have 7500000 claims, more than 1000000; reduce one of them")
+	assert.Equal(t, 3, len(w.Pods()))
+}
+
 // Case statefulset 42.
 func TestPodsAreReleasedAndAdopted(t *testing.T) {
 	w := rolled(t, "", newSet(2))

@@ -2,6 +2,7 @@ package containerreporter
 
 import (
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,7 +64,7 @@ func trim(obj any) (any, error) {
 	r.held = held(pod)
 	// The next report replaces an unreadable one.
 	if report, err := containerreport.Read(pod); err == nil {
-		r.report = report
+		r.report = known(pod, report)
 	}
 	// The address is kept only if some container reads metadata and may be restarted.
 	reads := false
@@ -83,6 +84,23 @@ func trim(obj any) (any, error) {
 		r.markReplaced(pod)
 	}
 	return r, nil
+}
+
+// known returns the part of a report that is about containers of the Pod. Users can write the annotation of the report, so it may have
+// any others. A nil report stays nil.
+func known(pod *corev1.Pod, report *containerreport.Report) *containerreport.Report {
+	if report == nil {
+		return nil
+	}
+	kept := *report
+	kept.Containers = nil
+	for _, container := range report.Containers {
+		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container.Name }) &&
+			len(kept.Containers) < len(pod.Spec.Containers) {
+			kept.Containers = append(kept.Containers, container)
+		}
+	}
+	return &kept
 }
 
 // concerns returns true if the agent reports on the Pod: a Kruise workload controls it, or it has sidecars of a

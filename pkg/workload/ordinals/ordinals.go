@@ -24,7 +24,6 @@ func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) 
 	if replicas > maxReplicas {
 		return nil, fmt.Errorf("replicas: %d is more than the %d Pods that a cluster can have; reduce it", replicas, maxReplicas)
 	}
-	// Each reservation is parsed once.
 	var skipped []interval
 	for i := range reserved {
 		parsed, err := parse(&reserved[i])
@@ -34,26 +33,24 @@ func InRange(replicas, start int, reserved []intstr.IntOrString) ([]int, error) 
 		skipped = append(skipped, parsed)
 	}
 	ordinals := make([]int, 0, replicas)
+	next := start
+	for _, r := range inOrder(skipped) {
+		for ; next < r.first && len(ordinals) < replicas; next++ {
+			ordinals = append(ordinals, next)
+		}
+		next = max(next, r.last+1)
+	}
 	// Reserved ordinals are replaced by later ones, so the number of replicas is kept.
-	for next := start; len(ordinals) < replicas; next++ {
-		next = skip(skipped, next)
+	for ; len(ordinals) < replicas; next++ {
 		ordinals = append(ordinals, next)
 	}
 	return ordinals, nil
 }
 
-// skip returns the first ordinal from the given one on that is not reserved. Ranges may touch or overlap, so it repeats until
-// none contains the ordinal.
-func skip(reserved []interval, ordinal int) int {
-	for moved := true; moved; {
-		moved = false
-		for _, r := range reserved {
-			if r.first <= ordinal && ordinal <= r.last {
-				ordinal, moved = r.last+1, true
-			}
-		}
-	}
-	return ordinal
+// inOrder sorts the intervals by their first ordinal, so that one walk finds all of them. It returns the same slice.
+func inOrder(intervals []interval) []interval {
+	slices.SortFunc(intervals, func(a, b interval) int { return cmp.Compare(a.first, b.first) })
+	return intervals
 }
 
 // parse reads a reservation: a number, or a range such as "0-2".
@@ -101,9 +98,8 @@ func Position(ordinal, start int, reserved []intstr.IntOrString) int {
 			skipped = append(skipped, parsed)
 		}
 	}
-	slices.SortFunc(skipped, func(a, b interval) int { return cmp.Compare(a.first, b.first) })
 	position, next := 0, start
-	for _, r := range skipped {
+	for _, r := range inOrder(skipped) {
 		if r.first >= ordinal {
 			break
 		}

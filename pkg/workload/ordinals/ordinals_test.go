@@ -37,6 +37,18 @@ func TestInRange(t *testing.T) {
 	}
 }
 
+// One walk finds all reservations, also if they are in the least favorable order.
+func TestManyReservations(t *testing.T) {
+	const many = 100_000
+	reserved := make([]intstr.IntOrString, 0, many)
+	for i := range many {
+		reserved = append(reserved, intstr.FromInt32(int32(many-1-i)))
+	}
+	got, err := InRange(2, 0, reserved)
+	require.NoError(t, err)
+	assert.Equal(t, []int{many, many + 1}, got)
+}
+
 func TestNamesOfPods(t *testing.T) {
 	for name, want := range map[string]int{"web-0": 0, "web-12": 12, "web-01": -1, "web-": -1, "other-1": -1, "web--1": -1, "web-a": -1} {
 		ordinal, ours := Of("web", &metav1.ObjectMeta{Name: name})

@@ -19,6 +19,10 @@ func Parse(selector *metav1.LabelSelector) labels.Selector {
 	return parsed
 }
 
+// maxAnchors is how many values of a selector are index values. A requirement with more is indexed by its key alone: users choose how many
+// values it has, and each index value takes memory.
+const maxAnchors = 64
+
 // Anchors returns the index values of a selector. An object that the selector selects has exactly one of them among its Values.
 // There are as few anchors as the selector allows: one for a label with one value, and the namespace itself if every requirement
 // is negative.
@@ -34,8 +38,12 @@ func Anchors(namespace string, selector labels.Selector) []string {
 		switch requirement.Operator() {
 		case selection.Equals, selection.DoubleEquals, selection.In:
 			// The requirement with the fewest values is the best. A label that only has to exist is better than none.
-			if values := requirement.Values(); !exact || values.Len() < len(anchors) {
+			values := requirement.Values()
+			switch {
+			case values.Len() <= maxAnchors && (!exact || values.Len() < len(anchors)):
 				anchors, exact = labelValues(namespace, requirement.Key(), values.List()), true
+			case !exact:
+				anchors = []string{labelKey(namespace, requirement.Key())}
 			}
 		case selection.Exists, selection.GreaterThan, selection.LessThan:
 			if !exact {
@@ -56,6 +64,29 @@ func Values(namespace string, set map[string]string) []string {
 	}
 	return append(values, namespace)
 }
+
+// maxIndexed is how many labels of an object are index values, for the same reason as maxAnchors.
+const maxIndexed = 200
+
+// Index returns the index values of an object for an index of objects. They are its Values, unless it has very many labels.
+func Index(namespace string, set map[string]string) []string {
+	if len(set) > maxIndexed {
+		return []string{crowded(namespace)}
+	}
+	return Values(namespace, set)
+}
+
+// Lookups returns the values under which the objects that a selector selects are in an index of Index.
+func Lookups(namespace string, selector labels.Selector) []string {
+	anchors := Anchors(namespace, selector)
+	if len(anchors) == 0 {
+		return nil
+	}
+	return append(anchors, crowded(namespace))
+}
+
+// crowded is the index value of all objects of a namespace that have very many labels.
+func crowded(namespace string) string { return labelKey(namespace, "") }
 
 func labelValues(namespace, key string, values []string) []string {
 	all := make([]string, 0, len(values))

@@ -1,11 +1,13 @@
 package selectorindex_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"kruise.io/kruise/pkg/workload/selectorindex"
@@ -54,4 +56,21 @@ func TestAnchorsAreAsFewAsPossible(t *testing.T) {
 		assert.Equal(t, want, selectorindex.Anchors("ns", selector), text)
 	}
 	assert.Empty(t, selectorindex.Anchors("ns", labels.Nothing()))
+}
+
+// Users choose the number of values and labels, and each index value takes memory.
+func TestManyValuesAndLabelsTakeFewIndexValues(t *testing.T) {
+	values, many := make([]string, 0, 1000), map[string]string{"a": "v7"}
+	for i := range 1000 {
+		values = append(values, fmt.Sprint("v", i))
+		many[fmt.Sprint("l", i)] = ""
+	}
+	selector := selectorindex.Parse(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "In", Values: values}}})
+	assert.Equal(t, []string{"ns a"}, selectorindex.Anchors("ns", selector))
+	assert.Contains(t, selectorindex.Values("ns", map[string]string{"a": "v7"}), selectorindex.Anchors("ns", selector)[0])
+
+	assert.Len(t, selectorindex.Index("ns", many), 1)
+	assert.Contains(t, selectorindex.Lookups("ns", selector), selectorindex.Index("ns", many)[0], "it is found")
+	assert.Equal(t, selectorindex.Values("ns", map[string]string{"a": "b"})[2], selectorindex.Index("ns", map[string]string{"a": "b"})[2])
+	assert.Empty(t, selectorindex.Lookups("ns", selectorindex.Parse(nil)), "it selects nothing")
 }

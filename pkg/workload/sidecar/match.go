@@ -130,11 +130,14 @@ func ForNewPods(sets []*v1beta1.SidecarSet) []*v1beta1.SidecarSet {
 	return slices.DeleteFunc(active, func(set *v1beta1.SidecarSet) bool { return bases[set.Name] })
 }
 
+// maxInjected is how many SidecarSets a Pod can have. A list with more was written by a user, and would only take memory.
+const maxInjected = 200
+
 // InjectedSets returns the names of the SidecarSets that were injected into a Pod, as its annotation lists them. SidecarSets
 // may have been deleted since.
 func InjectedSets(pod *corev1.Pod) []string {
 	list := pod.Annotations[pub.SidecarSetInjectedListKey]
-	if list == "" {
+	if list == "" || strings.Count(list, ",") >= maxInjected {
 		return nil
 	}
 	return strings.Split(list, ",")

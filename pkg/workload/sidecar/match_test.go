@@ -3,10 +3,12 @@ package sidecar
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
@@ -91,4 +93,11 @@ func TestNamespaceIsOnlyReadIfItMatters(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, found, want)
 	}
+}
+
+func TestListOfVeryManySidecarSetsIsNotRead(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"kruise.io/sidecarset-injected-list": "a,b"}}}
+	assert.Equal(t, []string{"a", "b"}, InjectedSets(pod))
+	pod.Annotations["kruise.io/sidecarset-injected-list"] = strings.Repeat("a,", 1000) + "a"
+	assert.Empty(t, InjectedSets(pod))
 }

@@ -45,11 +45,12 @@ func Updated(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 }
 
 // Upgradable reports whether images are all that differs between the SidecarSet and the containers of the Pod. Other fields of
-// a running Pod cannot change.
+// a running Pod cannot change. A Pod whose records cannot be read is not upgradable: an upgrade has to change them.
 func Upgradable(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	_, withoutImage, err := Hashes(set)
 	records, readErr := ReadRecords(pod.Annotations, pub.SidecarSetHashWithoutImageKey)
-	return err == nil && readErr == nil && records[set.Name].Hash == withoutImage
+	_, fullErr := ReadRecords(pod.Annotations, pub.SidecarSetHashKey)
+	return err == nil && readErr == nil && fullErr == nil && records[set.Name].Hash == withoutImage
 }
 
 // Ready reports whether the Pod is ready and each of its hot upgrades has ended. It does not say whether the node runs the

@@ -33,39 +33,39 @@ func (p *Plugin) checkPatches(ctx context.Context, spread, old *apps.WorkloadSpr
 	var (
 		errs     field.ErrorList
 		template *corev1.PodTemplateSpec
-		read     bool
+		before   []byte
 	)
 	for i := range spread.Spec.Subsets {
 		patch := spread.Spec.Subsets[i].Patch
 		if patch == nil || known[string(patch.Raw)] || spread.Spec.TargetRef == nil {
 			continue
 		}
-		// read is separate from template, because nil is a valid result of the read.
-		if !read {
+		// Other writes wait for the end of this one, so it ends with its request.
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if template == nil {
 			var err error
 			if template, err = p.template(ctx, spread.Namespace, spread.Spec.TargetRef); err != nil {
 				return nil, err
 			}
-			read = true
+			// Nothing is reported if the template is already invalid without a patch, because the user of the WorkloadSpread cannot
+			// correct that here.
+			if template == nil || len(podtemplate.Validate(template, nil, nil)) > 0 {
+				return nil, nil
+			}
+			if before, err = json.Marshal(template); err != nil {
+				return nil, fmt.Errorf("encode the template of the workload: %w", err)
+			}
 		}
-		if template != nil {
-			errs = append(errs, tryPatch(template, patch.Raw, field.NewPath("spec", "subsets").Index(i).Child("patch"))...)
-		}
+		errs = append(errs, tryPatch(before, template, patch.Raw, field.NewPath("spec", "subsets").Index(i).Child("patch"))...)
 	}
 	return errs, nil
 }
 
-// tryPatch validates the patched template with the rules of Kubernetes. It reports nothing if the template is already
-// invalid without the patch, because the user of the WorkloadSpread cannot correct that here. Pods get their patches
+// tryPatch validates the patched template with the rules of Kubernetes. before is the template as JSON. Pods get their patches
 // by the same strategic merge.
-func tryPatch(template *corev1.PodTemplateSpec, patch []byte, path *field.Path) field.ErrorList {
-	if len(podtemplate.Validate(template, nil, path)) > 0 {
-		return nil
-	}
-	before, err := json.Marshal(template)
-	if err != nil {
-		return field.ErrorList{field.InternalError(path, err)}
-	}
+func tryPatch(before []byte, template *corev1.PodTemplateSpec, patch []byte, path *field.Path) field.ErrorList {
 	after, err := strategicpatch.StrategicMergePatch(before, patch, template)
 	patched := &corev1.PodTemplateSpec{}
 	if err == nil {

@@ -68,6 +68,7 @@ func validatePodProbeMarkerSpec(spec *apps.PodProbeMarkerSpec, path *field.Path)
 	if len(spec.Probes) == 0 {
 		errs = append(errs, field.Required(probes, "empty probes is not valid for PodProbeMarker; add a probe"))
 	}
+	errs = append(errs, atMost(len(spec.Probes), probes)...)
 	names, conditions := sets.New[string](), sets.New[string]()
 	for i := range spec.Probes {
 		probe, at := &spec.Probes[i], probes.Index(i)

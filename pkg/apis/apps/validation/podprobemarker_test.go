@@ -1,8 +1,10 @@
 package validation_test
 
 import (
+	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -64,6 +66,13 @@ var markerCases = map[string]struct {
 		},
 		[]string{"spec.selector.matchLabels: Invalid"},
 	},
+	"too many probes": {func(s *apps.PodProbeMarkerSpec, probe *apps.PodContainerProbe) {
+		for i := range 99 {
+			more := *probe
+			more.Name, more.PodConditionType = fmt.Sprint("p", i), fmt.Sprint("game.io/p", i)
+			s.Probes = append(s.Probes, more)
+		}
+	}, []string{"spec.probes: 101: must have at most 100 items"}},
 	"no probes":                  {func(s *apps.PodProbeMarkerSpec, _ *apps.PodContainerProbe) { s.Probes = nil }, []string{"spec.probes: empty probes is not valid"}},
 	"no name":                    {func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) { p.Name = "" }, []string{probePath + "name: probe name can't be empty"}},
 	"name with #":                {func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) { p.Name = "a#b" }, []string{probePath + "name: probe name can't contains '#'"}},
@@ -228,4 +237,21 @@ func TestNodePodProbe(t *testing.T) {
 	renamed.Name = "Not_DNS"
 	rulestest.Errors(t, []string{"metadata.name: Not_DNS"}, validation.ValidateNodePodProbe(renamed))
 	rulestest.Errors(t, []string{"metadata.name: immutable"}, validation.ValidateNodePodProbeUpdate(renamed, probes))
+}
+
+func TestLongListThatIsStoredStaysValid(t *testing.T) {
+	old := marker(func(s *apps.PodProbeMarkerSpec, probe *apps.PodContainerProbe) {
+		for i := range 150 {
+			more := *probe
+			more.Name, more.PodConditionType = fmt.Sprint("p", i), fmt.Sprint("game.io/p", i)
+			s.Probes = append(s.Probes, more)
+		}
+	})
+	changed := old.DeepCopy()
+	changed.Spec.Probes[0].Probe.PeriodSeconds++
+	assert.Empty(t, validation.ValidatePodProbeMarkerUpdate(changed, old))
+	changed.Spec.Probes = append(changed.Spec.Probes, changed.Spec.Probes[0])
+	last := &changed.Spec.Probes[len(changed.Spec.Probes)-1]
+	last.Name, last.PodConditionType = "more", "game.io/more"
+	assert.NotEmpty(t, validation.ValidatePodProbeMarkerUpdate(changed, old))
 }

@@ -69,8 +69,19 @@ func withoutStandIns(errs field.ErrorList, own int, path *field.Path) field.Erro
 	return result
 }
 
+// maxItems limits lists in specs whose items each cost a program work for every Pod of the object.
+const maxItems = 100
+
+// atMost refuses a list with more than maxItems items. A list that is stored already can stay as it is.
+func atMost(items int, path *field.Path) field.ErrorList {
+	if items > maxItems {
+		return field.ErrorList{field.TooMany(path, items, maxItems)}
+	}
+	return nil
+}
+
 func validateClaimTemplates(claims []corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+	errs := atMost(len(claims), path)
 	seen := sets.New[string]()
 	for i := range claims {
 		at := path.Index(i)

@@ -1,6 +1,7 @@
 package validation_test
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 
@@ -192,6 +193,12 @@ var unitedDeploymentCases = map[string]struct {
 		[]string{udTemplate + "cloneSetTemplate.spec.minReadySeconds: -1"},
 	},
 
+	"too many subsets": {func(s *udSpec) {
+		s.Topology.Subsets = nil
+		for i := range 101 {
+			s.Topology.Subsets = append(s.Topology.Subsets, apps.Subset{Name: fmt.Sprint("s", i)})
+		}
+	}, []string{"spec.topology.subsets: 101: must have at most 100 items"}},
 	"no subsets":          {func(s *udSpec) { s.Topology.Subsets = nil }, nil},
 	"subset without name": {func(s *udSpec) { s.Topology.Subsets[0].Name = "" }, []string{udSubsets + "[0].name: Required"}},
 	"subset name":         {func(s *udSpec) { s.Topology.Subsets[0].Name = "a.b" }, []string{udSubsets + `[0].name: "a.b"`}},

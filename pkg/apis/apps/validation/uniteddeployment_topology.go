@@ -19,8 +19,8 @@ import (
 )
 
 func validateUnitedTopology(spec *apps.UnitedDeploymentSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
 	subsets := spec.Topology.Subsets
+	errs := atMost(len(subsets), path.Child("subsets"))
 	seen := sets.New[string]()
 	for i := range subsets {
 		subset, at := &subsets[i], path.Child("subsets").Index(i)

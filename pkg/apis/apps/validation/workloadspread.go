@@ -114,7 +114,7 @@ func validateSubsets(subsets []apps.WorkloadSpreadSubset, path *field.Path) fiel
 	if len(subsets) == 0 {
 		return field.ErrorList{field.Required(path, "set at least one subset")}
 	}
-	var errs field.ErrorList
+	errs := atMost(len(subsets), path)
 	seen := sets.New[string]()
 	for i := range subsets {
 		subset, at := &subsets[i], path.Index(i)

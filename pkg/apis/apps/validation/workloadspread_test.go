@@ -1,6 +1,7 @@
 package validation_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +53,11 @@ var spreadCases = map[string]struct {
 		}
 	}, []string{"spec.targetFilter.selector.matchLabels: not valid", "spec.targetFilter.replicasPathList[1]: spec..replicas"}},
 
+	"too many subsets": {func(s *spreadSpec) {
+		for i := range 99 {
+			s.Subsets = append(s.Subsets, apps.WorkloadSpreadSubset{Name: fmt.Sprint("more-", i)})
+		}
+	}, []string{"spec.subsets: 101: must have at most 100 items"}},
 	"no subsets":          {func(s *spreadSpec) { s.Subsets = nil }, []string{"spec.subsets: Required"}},
 	"subset without name": {func(s *spreadSpec) { s.Subsets[0].Name = "" }, []string{"spec.subsets[0].name: Required"}},
 	"duplicate names":     {func(s *spreadSpec) { s.Subsets[1].Name = "a" }, []string{`spec.subsets[1].name: Duplicate value: "a"`}},
