@@ -73,6 +73,7 @@ func Supported() error {
 
 // New returns a guard without caches. Caches are added with Add while the controller is constructed.
 func New(config Config) *Guard {
+	config.Metrics.begin(config.Controller)
 	return &Guard{Config: config, stores: map[schema.GroupResource]Store{}, records: map[types.UID]*record{}}
 }
 

@@ -236,3 +236,16 @@ func TestGuardRequiresAtomicFIFO(t *testing.T) {
 	clientfeaturestesting.SetFeatureDuringTest(t, clientfeatures.AtomicFIFO, false)
 	assert.ErrorContains(t, Supported(), "remove KUBE_FEATURE_AtomicFIFO=false")
 }
+
+func TestCounterOfLostWritesBeginsAtZero(t *testing.T) {
+	registry, m := metrics.NewKubeRegistry(), NewMetrics()
+	require.NoError(t, m.Register(registry.Register))
+	New(Config{Controller: "c", Metrics: m})
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	names := []string{}
+	for _, family := range families {
+		names = append(names, family.GetName())
+	}
+	assert.Contains(t, names, "kruise_manager_lost_write_total")
+}

@@ -49,6 +49,13 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	return nil
 }
 
+// begin shows the counter of lost writes of a controller with 0. An increase from no series to 1 would raise no alert.
+func (m *Metrics) begin(controller string) {
+	if m != nil {
+		m.rollbacks.WithLabelValues(controller).Add(0)
+	}
+}
+
 // stale counts a reconcile that was postponed.
 func (m *Metrics) stale(controller string) {
 	if m != nil {
