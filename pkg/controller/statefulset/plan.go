@@ -38,6 +38,8 @@ type planner struct {
 	condemned []*corev1.Pod
 	// waits returns how long a failed Pod of an ordinal waits for its deletion.
 	waits func(ordinal int) time.Duration
+	// older is filled by olderThan.
+	older []int
 	// failed are the ordinals of the failed Pods that the plan deletes. recheck is the delay until a decision may change without an
 	// event.
 	failed  []int

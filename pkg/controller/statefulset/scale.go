@@ -154,18 +154,29 @@ func (p *planner) revisionFor(i int) *appsv1.ControllerRevision {
 	}
 	older := i
 	if p.rolling.UnorderedUpdate != nil {
-		older = 0
-		for j := range p.slots {
-			// The empty slots before this one get the current revision first.
-			if other := p.slots[j].pod; other != nil && !p.countsAsUpdated(other) || other == nil && j < i {
-				older++
-			}
-		}
+		older = p.olderThan(i)
 	}
 	if older < int(ptr.Deref(p.rolling.Partition, 0)) {
 		return p.Current
 	}
 	return p.Update
+}
+
+// olderThan returns how many Pods at the current revision there are, if the empty slots before this one get it first. The slots are
+// walked once for all empty slots of the pass.
+func (p *planner) olderThan(i int) int {
+	if p.older == nil {
+		existing := 0
+		for j := range p.slots {
+			existing += int(one(p.slots[j].pod != nil && !p.countsAsUpdated(p.slots[j].pod)))
+		}
+		p.older = make([]int, len(p.slots))
+		for j := range p.slots {
+			p.older[j] = existing
+			existing += int(one(p.slots[j].pod == nil))
+		}
+	}
+	return p.older[i]
 }
 
 // blueprint returns what new Pods of a revision have in common. The engine adds the identity of each Pod with Complete. A Pod starts

@@ -52,6 +52,8 @@ type Controller struct {
 	// mu guards lastWrite and settling. lastWrite has our last write to each Pod until the cache shows it.
 	mu        sync.Mutex
 	lastWrite map[types.NamespacedName]write
+	// stops runs the stops of containers beside the workers.
+	stops containerstop.Stops
 	// settling holds the instances to restart, by Pod and container name.
 	settling map[types.NamespacedName]map[string]settling
 }
@@ -99,6 +101,7 @@ func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 func (c *Controller) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
+	defer c.stops.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	running.Go(func() { c.informer.RunWithContext(ctx) })

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/pub"
@@ -120,6 +121,34 @@ func TestMetadataOfAHeldPodRestartsItsContainerOnce(t *testing.T) {
 		agenttest.Pass(settles)
 		assert.Equal(w.t, 1, w.runtime.called("stop"), "no further one")
 	}, newPod("web", "main"))
+}
+
+// A stop takes as long as the author of the Pod lets it take. The Pods of others are restarted meanwhile.
+func TestSlowStopsHoldUpNoOtherPod(t *testing.T) {
+	slow := 20
+	pods := []*corev1.Pod{newPod("web", "main")}
+	for i := range slow {
+		pod := newPod(fmt.Sprint("slow-", i), "main")
+		pod.UID = types.UID(pod.Name)
+		pods = append(pods, pod)
+	}
+	inWorld(t, func(w *world) {
+		w.start()
+		for i, pod := range pods[1:] {
+			w.runtime.start(string(pod.UID), "main", fmt.Sprint("slow-", i), 1, 0, a)
+			w.change(pod.Name, func(p *corev1.Pod) { runs(p, "main", fmt.Sprint("slow-", i)) })
+		}
+		w.runtime.start(string(pods[0].UID), "main", "A", 1, 0, a)
+		w.change("web", func(p *corev1.Pod) { runs(p, "main", "A") })
+		for _, pod := range append(pods[1:], pods[0]) {
+			w.change(pod.Name, func(p *corev1.Pod) {
+				hold(p, corev1.ConditionFalse)
+				p.Labels["v"] = "b"
+			})
+		}
+		agenttest.Pass(2 * settlePeriod)
+		assert.Equal(w.t, 1, w.runtime.called("stop A 30"), "%v", w.runtime.calls)
+	}, pods...)
 }
 
 // Case node-agent 14.

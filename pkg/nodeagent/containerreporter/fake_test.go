@@ -134,7 +134,11 @@ func (r *fakeRuntime) ExecSync(_ context.Context, id string, cmd []string, _ tim
 	return []byte(strings.Join(r.lines(id), "\n") + "\n"), nil, nil
 }
 
-func (r *fakeRuntime) StopContainer(_ context.Context, id string, timeout int64) error {
+func (r *fakeRuntime) StopContainer(ctx context.Context, id string, timeout int64) error {
+	if strings.HasPrefix(id, "slow") {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.call("stop %s %d", id, timeout)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,23 +16,50 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
+// busyPeriod is how often a pass that found a stop under way is repeated.
+const busyPeriod = time.Second
+
 // restart stops the containers of one Pod that were started with outdated metadata. It acts only while an in-place
-// update keeps the Pod out of service. A label that a user changes by hand restarts nothing.
+// update keeps the Pod out of service. A label that a user changes by hand restarts nothing. It does not wait for the stops.
 func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	busy, err := c.stops.Outcome(key)
+	switch {
+	case err != nil:
+		return reconcile.Result{}, err
+	case busy:
+		// Another container may be due, too.
+		return reconcile.Result{RequeueAfter: busyPeriod}, nil
+	}
 	r := c.get(key)
 	if r == nil {
 		return reconcile.Result{}, nil
 	}
 	// Only instances whose metadata has not changed for a while are due, see settlePeriod.
 	due, wait := c.settled(key, r.stale())
-	failures := make([]error, len(due))
-	var running sync.WaitGroup
-	for i, in := range due {
-		// Containers are stopped in parallel, as the kubelet stops the containers of a Pod.
-		running.Go(func() { failures[i] = c.stop(ctx, r, in) })
+	if len(due) == 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	running.Wait()
-	return reconcile.Result{RequeueAfter: wait}, errors.Join(failures...)
+	var failed error
+	stop := func() error {
+		failures := make([]error, len(due))
+		var running sync.WaitGroup
+		for i, in := range due {
+			// Containers are stopped in parallel, as the kubelet stops the containers of a Pod.
+			running.Go(func() { failures[i] = c.stop(ctx, r, in) })
+		}
+		running.Wait()
+		failed = errors.Join(failures...)
+		return failed
+	}
+	c.stops.Begin(key, stop, func() {
+		// The next report shows the new instances, and starts the next pass.
+		if failed == nil {
+			_, _ = c.stops.Outcome(key)
+			return
+		}
+		c.restarts.Add(key)
+	})
+	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
 // stale returns the instances whose report proves that they were started with outdated metadata. It skips instances

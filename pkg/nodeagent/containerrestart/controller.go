@@ -64,7 +64,7 @@ type Controller struct {
 	waiting *reconcile.Controller
 	stopper containerstop.Stopper
 	// stops runs the stops beside the workers. written has our own writes until the cache shows them.
-	stops   stops
+	stops   containerstop.Stops
 	written versions
 }
 
@@ -142,7 +142,7 @@ func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 func (c *Controller) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer c.stops.wait()
+	defer c.stops.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	running.Go(func() { c.informer.RunWithContext(ctx) })

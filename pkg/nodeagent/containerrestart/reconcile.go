@@ -25,7 +25,7 @@ const drainMargin = 100 * time.Millisecond
 // reconcile makes one step for the requests of one Pod. While a container of the Pod is being stopped, it does
 // nothing; the end of the stop enqueues the Pod again.
 func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (reconcile.Result, error) {
-	if busy, err := c.stops.outcome(pod); busy || err != nil {
+	if busy, err := c.stops.Outcome(pod); busy || err != nil {
 		return reconcile.Result{}, err
 	}
 	waiting := queue(c.ofPod(pod))
@@ -69,7 +69,7 @@ func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (reconc
 		switch {
 		case i > 0:
 			message = waitingFor(waiting[i-1])
-		case !c.stops.busy(pod):
+		case !c.stops.Busy(pod):
 			continue
 		}
 		if mayWait(r.Status.Phase) && (r.Status.Phase == "" || r.Status.Message != message) && c.written.unseen(r) == 0 {

@@ -44,7 +44,7 @@ func (c *Controller) stop(
 	}
 	// From here on, the worker is free. The end of the stop enqueues the Pod.
 	target := c.target(ctx, runtime, r, container, in, podIP)
-	c.stops.begin(pod, func() error { return c.carryOut(ctx, r, states[i], in, target) }, func() { c.pods.Add(pod) })
+	c.stops.Begin(pod, func() error { return c.carryOut(ctx, r, states[i], in, target) }, func() { c.pods.Add(pod) })
 	return nil
 }
 

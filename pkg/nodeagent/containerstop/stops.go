@@ -1,4 +1,4 @@
-package containerrestart
+package containerstop
 
 import (
 	"sync"
@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// stops runs stops of containers beside the workers, at most one for each Pod. A stop takes as long as the user lets it
+// Stops runs stops of containers beside the workers, at most one for each Pod. A stop takes as long as the user lets it
 // take, so a worker that waited for it could not begin the requests of other Pods. The number of stops is limited by
 // the number of Pods on the node.
-type stops struct {
+type Stops struct {
 	// mu guards of, which has a running stop, or the result of one that no pass has taken yet, of each Pod.
 	running sync.WaitGroup
 	mu      sync.Mutex
@@ -22,9 +22,9 @@ type outcome struct {
 	err   error
 }
 
-// begin runs stop, unless a stop of the Pod is running, and calls ended after it. ended is called without the lock,
+// Begin runs stop, unless a stop of the Pod is running, and calls ended after it. ended is called without the lock,
 // because it starts a pass that asks for the outcome.
-func (s *stops) begin(pod types.NamespacedName, stop func() error, ended func()) {
+func (s *Stops) Begin(pod types.NamespacedName, stop func() error, ended func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of[pod] != nil {
@@ -44,9 +44,9 @@ func (s *stops) begin(pod types.NamespacedName, stop func() error, ended func())
 	})
 }
 
-// outcome returns true if a stop of the Pod is running. It returns the error of a stop that has ended, once: the
+// Outcome returns true if a stop of the Pod is running. It returns the error of a stop that has ended, once: the
 // queue then retries with its usual delay.
-func (s *stops) outcome(pod types.NamespacedName) (busy bool, err error) {
+func (s *Stops) Outcome(pod types.NamespacedName) (busy bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	result := s.of[pod]
@@ -57,13 +57,13 @@ func (s *stops) outcome(pod types.NamespacedName) (busy bool, err error) {
 	return false, result.err
 }
 
-// busy returns true if a stop of the Pod is running. It takes no result.
-func (s *stops) busy(pod types.NamespacedName) bool {
+// Busy returns true if a stop of the Pod is running. It takes no result.
+func (s *Stops) Busy(pod types.NamespacedName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	result := s.of[pod]
 	return result != nil && !result.ended
 }
 
-// wait returns when no stop is running.
-func (s *stops) wait() { s.running.Wait() }
+// Wait returns when no stop is running.
+func (s *Stops) Wait() { s.running.Wait() }
