@@ -30,8 +30,9 @@ type verdict struct {
 	// status is the status after the pass. It begins as a copy of the stored one.
 	status v1beta1.BroadcastJobStatus
 	events []event
-	// pause is true if the spec is to be paused. finish is true if the job ends once the plan was executed.
-	pause, finish bool
+	// pause is true if the spec is to be paused. finish is true if the job ends once the plan was executed. fewer is true if a failed Pod
+	// that the user has seen is gone, so that the next failure is a new one.
+	pause, finish, fewer bool
 	// recheck is the delay until the next pass is due even if nothing changes.
 	recheck time.Duration
 	// err is an error of the decision. The plan is still executed.
@@ -48,8 +49,7 @@ func (r *Reconciler) pass(ctx context.Context, job *v1beta1.BroadcastJob, view *
 	}
 	v := r.judge(job, view, c)
 	// The spec is paused before the status says so. Otherwise the next pass would take the unpaused spec for the user's wish to continue.
-	// If a failed Pod is gone, the next failure is a new one.
-	if v.pause || c.counts[failed] < seenFailures(job) {
+	if v.pause || v.fewer {
 		if job, err = r.remember(ctx, job, c.counts[failed], v.pause); err != nil || job == nil {
 			return reconcile.Result{}, err
 		}
@@ -100,6 +100,7 @@ func (r *Reconciler) judge(job *v1beta1.BroadcastJob, view *engine.View, c *cens
 	}
 	v.status.Active, v.status.Succeeded, v.status.Failed = int32(c.counts[active]), int32(c.counts[succeeded]), int32(c.counts[failed])
 	v.status.Desired = int32(len(c.desired))
+	v.fewer = c.counts[failed] < seenFailures(job)
 	for _, name := range c.doubled {
 		v.events = append(v.events, event{corev1.EventTypeWarning, "DuplicatePodCreatedOnSameNode",
 			fmt.Sprintf("node %s has more than one Pod of the job", name)})

@@ -94,7 +94,7 @@ func TestFewerReplicasInTheGracePeriod(t *testing.T) {
 	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
 }
 
-// The Pod has the label of the new revision during its grace period, so it would stay at the old image for ever.
+// The Pod has the label of the new revision during its grace period, so nobody would give it the new image later.
 // Case inplace-update 8.
 func TestDelayedUpdateThatCannotBeRead(t *testing.T) {
 	for _, only := range []pub.PodUpdatePolicyType{pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy} {

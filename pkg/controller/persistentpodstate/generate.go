@@ -98,8 +98,8 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 	return r.absentOfCustom(ctx, key)
 }
 
-// refusedPeriod is how often a refused PersistentPodState is tried again. A change of the annotations is an event, but the end of a
-// conflict with another PersistentPodState is none.
+// refusedPeriod is how often a refused PersistentPodState is tried again. No event tells that a conflict with another PersistentPodState
+// has ended.
 const refusedPeriod = 5 * time.Minute
 
 // refused tells the user that the annotations of a workload do not make a valid PersistentPodState.

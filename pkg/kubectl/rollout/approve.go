@@ -49,7 +49,7 @@ func NewApprove(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 			kubectl kruise rollout approve rollout/web`),
 		ValidArgsFunction: completion.SpecifiedResourceTypeAndNameCompletionFunc(factory, []string{rollouts.Resource + "." + rollouts.Group}),
 		Run: func(command *cobra.Command, args []string) {
-			cmdutil.CheckErr(each(command.Context(), factory, streams, print, files, args, approve))
+			cmdutil.CheckErr(each(command.Context(), factory, streams, print, files, args, patching(errNoApproval, approval, "status")))
 		},
 	}
 	cmdutil.AddFilenameOptionFlags(command, files, "identifying the resource to get from a server.")
@@ -96,19 +96,22 @@ func each(ctx context.Context, factory cmdutil.Factory, streams genericiooptions
 	return utilerrors.NewAggregate(failures)
 }
 
-// approve approves the step of one Rollout, by a patch of its status.
-func approve(ctx context.Context, client dynamic.Interface, info *resource.Info) error {
-	object, ok := info.Object.(*unstructured.Unstructured)
-	if !ok || info.Mapping.Resource.GroupResource() != rollouts {
-		return errNoApproval
-	}
-	patch, err := approval(object)
-	if err != nil {
+// patching returns a function that patches one Rollout, or its status. An object of another kind is answered with unsupported.
+func patching(unsupported error, patchOf func(*unstructured.Unstructured) ([]byte, error), subresources ...string,
+) func(context.Context, dynamic.Interface, *resource.Info) error {
+	return func(ctx context.Context, client dynamic.Interface, info *resource.Info) error {
+		object, ok := info.Object.(*unstructured.Unstructured)
+		if !ok || info.Mapping.Resource.GroupResource() != rollouts {
+			return unsupported
+		}
+		patch, err := patchOf(object)
+		if err != nil {
+			return err
+		}
+		_, err = client.Resource(info.Mapping.Resource).Namespace(info.Namespace).
+			Patch(ctx, info.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubectl-rollout"}, subresources...)
 		return err
 	}
-	_, err = client.Resource(info.Mapping.Resource).Namespace(info.Namespace).
-		Patch(ctx, info.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubectl-rollout"}, "status")
-	return err
 }
 
 // approval returns the patch of the status that lets a Rollout continue. The resourceVersion makes sure that the step

@@ -1,15 +1,10 @@
 package rollout
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/cli-runtime/pkg/resource"
-	"k8s.io/client-go/dynamic"
 )
 
 // The texts of undo --fast.
@@ -20,23 +15,9 @@ var (
 	errAlreadyUndone = errors.New("already rolled back")
 )
 
-// undoFast moves the traffic of a Rollout in a blue-green release back to the old revision. The new Pods stay.
-func undoFast(ctx context.Context, client dynamic.Interface, info *resource.Info) error {
-	object, ok := info.Object.(*unstructured.Unstructured)
-	if !ok || info.Mapping.Resource.GroupResource() != rollouts {
-		return errOnlyRollouts
-	}
-	patch, err := stepBack(object)
-	if err != nil {
-		return err
-	}
-	_, err = client.Resource(info.Mapping.Resource).Namespace(info.Namespace).
-		Patch(ctx, info.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubectl-rollout"}, "status")
-	return err
-}
-
-// stepBack returns the patch of the status that lets a Rollout return to the last step, up to the current one, that sends no traffic to
-// the new Pods. Replicas never become fewer from step to step, so this one of such steps has the most.
+// stepBack returns the patch of the status that moves the traffic of a Rollout in a blue-green release back to the old revision. The
+// Rollout returns to the last step, up to the current one, that sends no traffic to the new Pods. The new Pods stay. Replicas never
+// become fewer from step to step, so no other such step has more.
 func stepBack(object *unstructured.Unstructured) ([]byte, error) {
 	status, found, err := unstructured.NestedMap(object.Object, "status", "blueGreenStatus")
 	if err != nil || !found {

@@ -1,21 +1,17 @@
 package rollout
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/resource"
-	"k8s.io/client-go/dynamic"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 	"k8s.io/kubectl/pkg/scheme"
 )
@@ -42,7 +38,8 @@ func PauseRollouts(command *cobra.Command, factory cmdutil.Factory, streams gene
 		}
 		print := genericclioptions.NewPrintFlags(operation).WithTypeSetter(scheme.Scheme)
 		*print.OutputFormat = cmdutil.GetFlagString(command, "output")
-		cmdutil.CheckErr(each(command.Context(), factory, streams, print, &resource.FilenameOptions{}, args, pause(paused)))
+		cmdutil.CheckErr(each(command.Context(), factory, streams, print, &resource.FilenameOptions{}, args,
+			patching(errors.New("the Rollout cannot be read"), pause(paused))))
 	}
 }
 
@@ -69,25 +66,15 @@ func onlyRollouts(factory cmdutil.Factory, args []string) (bool, error) {
 	return true, nil
 }
 
-// pause returns a function that pauses or resumes one Rollout.
-func pause(paused bool) func(context.Context, dynamic.Interface, *resource.Info) error {
-	return func(ctx context.Context, client dynamic.Interface, info *resource.Info) error {
-		object, ok := info.Object.(*unstructured.Unstructured)
-		if !ok {
-			return errors.New("the Rollout cannot be read")
-		}
+// pause returns a function that returns the patch that pauses or resumes a Rollout.
+func pause(paused bool) func(*unstructured.Unstructured) ([]byte, error) {
+	return func(object *unstructured.Unstructured) ([]byte, error) {
 		switch is, _, _ := unstructured.NestedBool(object.Object, "spec", "strategy", "paused"); {
 		case is && paused:
-			return errors.New("is already paused")
+			return nil, errors.New("is already paused")
 		case !is && !paused:
-			return errors.New("is not paused")
+			return nil, errors.New("is not paused")
 		}
-		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"strategy": map[string]any{"paused": paused}}})
-		if err != nil {
-			return err
-		}
-		_, err = client.Resource(info.Mapping.Resource).Namespace(info.Namespace).
-			Patch(ctx, info.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubectl-rollout"})
-		return err
+		return json.Marshal(map[string]any{"spec": map[string]any{"strategy": map[string]any{"paused": paused}}})
 	}
 }

@@ -49,7 +49,7 @@ func undoAtOnce(command *cobra.Command, factory cmdutil.Factory, streams generic
 		Filenames: cmdutil.GetFlagStringSlice(command, "filename"), Kustomize: cmdutil.GetFlagString(command, "kustomize"),
 		Recursive: cmdutil.GetFlagBool(command, "recursive"),
 	}
-	return each(command.Context(), factory, streams, print, files, args, undoFast)
+	return each(command.Context(), factory, streams, print, files, args, patching(errOnlyRollouts, stepBack, "status"))
 }
 
 // namesRollouts reports whether one of the arguments names Rollouts, as TYPE/NAME or as a TYPE before the names.

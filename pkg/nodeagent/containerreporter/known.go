@@ -93,10 +93,11 @@ func known(pod *corev1.Pod, report *containerreport.Report) *containerreport.Rep
 		return nil
 	}
 	kept := *report
-	kept.Containers = nil
+	// The agent's own report has an empty list too, and is compared with this one.
+	kept.Containers = make([]containerreport.Container, 0, len(pod.Spec.Containers))
 	for _, container := range report.Containers {
 		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container.Name }) &&
-			len(kept.Containers) < len(pod.Spec.Containers) {
+			len(kept.Containers) < cap(kept.Containers) {
 			kept.Containers = append(kept.Containers, container)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/containerreport"
 )
 
 // bytesPerPod returns the memory in bytes that one cached Pod uses.
@@ -61,4 +62,18 @@ func TestMemoryOfAPodIsBounded(t *testing.T) {
 	t.Logf("bytes per Pod: %d reported on, %d others", ours, others)
 	assert.Less(t, ours, 3<<10)
 	assert.Less(t, others, 1<<10)
+}
+
+// Users can write the annotation of the report, and the agent keeps all reports of the node.
+func TestReportIsKeptOnlyForContainersOfThePod(t *testing.T) {
+	pod := newPod("web", "main", "side")
+	entry := func(name string) containerreport.Container {
+		return containerreport.Container{Name: name, ContainerID: "test://" + name}
+	}
+	kept := known(pod, &containerreport.Report{Containers: []containerreport.Container{entry("x"), entry("main"), entry("main"), entry("side"), {}}})
+	assert.Equal(t, []containerreport.Container{entry("main"), entry("main")}, kept.Containers, "no more than the Pod has containers")
+	assert.Nil(t, known(pod, nil))
+	// A list that is nil would differ from that of the agent's own report, which would be written again and again.
+	assert.Equal(t, &containerreport.Report{Containers: []containerreport.Container{}},
+		known(pod, &containerreport.Report{Containers: []containerreport.Container{}}))
 }

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/initializer"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"kruise.io/kruise/pkg/admission/permission"
 )
 
 // PluginName is the plugin's name in flags. kube-apiserver uses the same name.
@@ -88,7 +90,7 @@ func (p *Plugin) mayDelete(ctx context.Context, attributes admission.Attributes)
 	if decision == authorizer.DecisionAllow {
 		return nil
 	}
-	return forbidden(attributes, "cannot set an ownerRef on a resource you can't delete; "+
+	return permission.Refused(attributes, "cannot set an ownerRef on a resource you can't delete; "+
 		"get permission to delete it, or do not change metadata.ownerReferences", reason, err)
 }
 
@@ -99,7 +101,7 @@ func (p *Plugin) mayFinalize(ctx context.Context, attributes admission.Attribute
 	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	mappings, err := p.mapper.RESTMappings(kind.GroupKind(), kind.Version)
 	if err != nil {
-		return forbidden(attributes, fmt.Sprintf("cannot set blockOwnerDeletion: the cluster does not serve owner kind %s of %s; "+
+		return permission.Refused(attributes, fmt.Sprintf("cannot set blockOwnerDeletion: the cluster does not serve owner kind %s of %s; "+
 			"correct the reference, or remove the field", owner.Kind, owner.APIVersion), "", err)
 	}
 	for _, mapping := range mappings {
@@ -112,23 +114,12 @@ func (p *Plugin) mayFinalize(ctx context.Context, attributes admission.Attribute
 		}
 		decision, reason, err := p.authorizer.Authorize(ctx, record)
 		if decision != authorizer.DecisionAllow {
-			return forbidden(attributes, fmt.Sprintf("cannot set blockOwnerDeletion if an ownerReference refers to "+
+			return permission.Refused(attributes, fmt.Sprintf("cannot set blockOwnerDeletion if an ownerReference refers to "+
 				"a resource you can't set finalizers on; get permission to update %s/finalizers, or remove the field",
 				mapping.Resource.Resource), reason, err)
 		}
 	}
 	return nil
-}
-
-// forbidden returns a 403 error. The reason of the authorizer and its error follow the message, if there are any.
-func forbidden(attributes admission.Attributes, message, reason string, err error) error {
-	if reason != "" {
-		message += ": " + reason
-	}
-	if err != nil {
-		return admission.NewForbidden(attributes, fmt.Errorf("%s: %w", message, err))
-	}
-	return admission.NewForbidden(attributes, errors.New(message))
 }
 
 // owners returns the owner references of an object, or nil if there is no object.

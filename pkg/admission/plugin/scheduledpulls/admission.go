@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/initializer"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"kruise.io/kruise/pkg/admission/permission"
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
@@ -66,13 +67,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	}
 	message := fmt.Sprintf("spec.template.imageListPullJobTemplate pulls images on nodes, and you cannot create imagelistpulljobs "+
 		"in namespace %s; get the ClusterRole kruise-image-pulls there, or use another template", attributes.GetNamespace())
-	if reason != "" {
-		message += ": " + reason
-	}
-	if err != nil {
-		return admission.NewForbidden(attributes, fmt.Errorf("%s: %w", message, err))
-	}
-	return admission.NewForbidden(attributes, errors.New(message))
+	return permission.Refused(attributes, message, reason, err)
 }
 
 // templateOf returns the template of ImageListPullJobs of an AdvancedCronJob, or nil if the object has none.
