@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,6 +27,9 @@ import (
 
 // hold is how long the garbage collector has to make a mistake while a store is lost.
 var hold = flag.Duration("hold", time.Minute, "how long each loss of the store lasts")
+
+// budgeted is the CloneSet whose Pods are under a budget that allows one eviction.
+var budgeted = idleName(0)
 
 // killAPIServer deletes the apiserver's Pod without a grace period.
 func (e *env) killAPIServer(t *testing.T) {
@@ -92,6 +96,7 @@ func (l *load) lose(t *testing.T, running bool, other, reason string) {
 		_, err := e.kruise.AppsV1beta1().CloneSets(e.namespace).Get(t.Context(), idleName(i), metav1.GetOptions{})
 		require.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
 	}
+	l.refusesEvictions(t)
 	l.stay(t)
 	e.stopAPIServer()
 	lost := kept + "-lost"
@@ -99,11 +104,33 @@ func (l *load) lose(t *testing.T, running bool, other, reason string) {
 	require.NoError(t, os.RemoveAll(lost))
 	e.serveAgain()
 	l.served(t)
+	e.eventually("the budget allows an eviction again", func(c *require.Assertions, ctx context.Context) { c.NoError(l.evict(ctx)) })
 	l.report(t)
 }
 
+// evict asks whether a Pod under the budget that allows one eviction may be evicted. It is a dry run, so the Pod stays.
+func (l *load) evict(ctx context.Context) error {
+	e := l.e
+	return e.core.CoreV1().Pods(e.namespace).EvictV1(ctx, &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Name: e.pods(budgeted)[0].Name},
+		DeleteOptions: &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}},
+	})
+}
+
+// refusesEvictions checks that a closed store allows no eviction of a Pod that a budget of the lost store may protect. The
+// apiserver has started with the closed store, so it has never read a budget.
+func (l *load) refusesEvictions(t *testing.T) {
+	t.Helper()
+	l.e.eventually("the store is named as the reason why an eviction is refused", func(c *require.Assertions, ctx context.Context) {
+		err := l.evict(ctx)
+		require.Error(t, err, "an eviction was allowed without its budget")
+		c.Contains(err.Error(), "the store is closed")
+	})
+}
+
 // TestOutages takes parts of the installation away while 20 CloneSets have 200 Pods and a client changes other CloneSets. No Pod
-// is restarted or deleted in any of them, every acknowledged change is there afterwards, and all objects keep their UIDs.
+// is restarted or deleted in any of them, every acknowledged change is there afterwards, and all objects keep their UIDs. While the
+// store is lost, no Pod under a budget can be evicted.
 func TestOutages(t *testing.T) {
 	e := newEnv(t)
 	dir := e.dataDir()
@@ -115,6 +142,7 @@ func TestOutages(t *testing.T) {
 	e.serveAgain()
 
 	l := startLoad(t)
+	l.e.budget("apps.kruise.io/v1alpha1", "CloneSet", budgeted, "maxUnavailable: 1", idleReplicas)
 	scenarios := []struct {
 		name string
 		run  func(t *testing.T)
