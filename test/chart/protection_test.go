@@ -120,6 +120,18 @@ func TestGroupsThatMayBeListed(t *testing.T) {
 	assert.Equal(t, []rbacv1.PolicyRule{{APIGroups: []string{"example.com", "example.org"}, Resources: []string{"*"}, Verbs: []string{"list"}}}, named.Rules)
 }
 
+// TestParametersOfPolicies may be read where an operator allows it, and nowhere else.
+func TestParametersOfPolicies(t *testing.T) {
+	all := render(t)
+	role := read[rbacv1.ClusterRole](t, all, "ClusterRole", "/kruise-apiserver-policy-parameters")
+	assert.Empty(t, role.Rules)
+	require.Len(t, role.AggregationRule.ClusterRoleSelectors, 1)
+	assert.Equal(t, map[string]string{"kruise.io/aggregate-to-policy-parameters": "true"}, role.AggregationRule.ClusterRoleSelectors[0].MatchLabels)
+	binding := read[rbacv1.ClusterRoleBinding](t, all, "ClusterRoleBinding", "/kruise-apiserver-policy-parameters")
+	assert.Equal(t, role.Name, binding.RoleRef.Name)
+	assert.Equal(t, "kruise-apiserver", binding.Subjects[0].Name)
+}
+
 func TestProtectionAgainstTheNamespaceIsAValue(t *testing.T) {
 	for value, want := range map[string]bool{"false": false, "true": true} {
 		all := render(t, "--set", "deletionProtection.inTerminatingNamespaces="+value)

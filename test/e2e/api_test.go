@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"strings"
@@ -119,4 +120,60 @@ func TestImmutableSelector(t *testing.T) {
 	assert.Contains(t, out, "spec.selector")
 	assert.Contains(t, out, "cannot be changed")
 	assert.Equal(t, map[string]string{"app": "web"}, e.cloneSet("web").Spec.Selector.MatchLabels)
+}
+
+// TestPolicyOfAUserTakesParameters checks that a ValidatingAdmissionPolicy can limit a Kruise kind by a ConfigMap. The apiserver
+// evaluates the policy, so a ClusterRole with the label must allow it to read the ConfigMaps.
+// Case pod-admission 15.
+func TestPolicyOfAUserTakesParameters(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	name := "limit-" + e.namespace
+	t.Cleanup(func() {
+		for _, kind := range []string{"validatingadmissionpolicybinding", "validatingadmissionpolicy", "clusterrole"} {
+			_ = e.command(context.WithoutCancel(t.Context()), "delete", kind, name, "--ignore-not-found").Run()
+		}
+	})
+	e.apply(strings.NewReplacer("NAMESPACE", e.namespace, "NAME", name).Replace(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: limit}
+data: {replicas: "2"}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: NAME
+  labels: {kruise.io/aggregate-to-policy-parameters: "true"}
+rules:
+  - {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
+    resourceRules:
+      - {apiGroups: [apps.kruise.io], apiVersions: ["*"], operations: [CREATE], resources: [clonesets]}
+  validations:
+    - {expression: "object.spec.replicas <= int(params.data.replicas)", message: "more replicas than the limit"}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: NAME}
+spec:
+  policyName: NAME
+  paramRef: {name: limit, parameterNotFoundAction: Deny}
+  validationActions: [Deny]
+`))
+	e.eventually("the policy refuses by its parameter", func(c *require.Assertions, ctx context.Context) {
+		command := e.command(ctx, "create", "--dry-run=server", "-f", "-")
+		command.Stdin = strings.NewReader(manifest("many"))
+		out, err := command.CombinedOutput()
+		c.Error(err)
+		c.Contains(string(out), "more replicas than the limit")
+	})
+	e.apply(manifest("few", "replicas: 3", "replicas: 2"))
 }

@@ -45,6 +45,28 @@ metadata:
 {{ include "kruise.binding" (merge (dict "kind" "ClusterRole") .) }}
 {{- end }}
 
+{{/* A cluster-wide role that aggregates all ClusterRoles with a label, and its binding. Input: dict root, component, name, account, label. */}}
+{{- define "kruise.aggregatedRole" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ .name }}
+  labels:
+    {{- include "kruise.labels" . | nindent 4 }}
+aggregationRule:
+  clusterRoleSelectors:
+    - matchLabels: { {{- .label }}: "true"}
+rules: []
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: {{ .name }}
+  labels:
+    {{- include "kruise.labels" . | nindent 4 }}
+{{ include "kruise.binding" (merge (dict "kind" "ClusterRole") .) }}
+{{- end }}
+
 {{/* A role in one namespace, by default that of the installation, and its binding. Input: dict root, component, name, account, file, namespace. */}}
 {{- define "kruise.role" -}}
 {{- $namespace := .namespace | default (include "kruise.namespace" .root) -}}
