@@ -146,7 +146,13 @@ func TestNotes(t *testing.T) {
 				"- manager.image: openkruise/kruise-manager",
 			}, []string{"- daemon", "- installation"},
 		},
-		"unknown": {[]string{"--set", "bogus.a=1"}, []string{"- bogus: this chart has no such value"}, nil},
+		"unknown": {
+			[]string{"--set", "bogus.a=1,manager.replica=3,daemon.sockets=a,installation.namespaces=b"},
+			[]string{
+				"- bogus: this chart has no such value", "- manager.replica: this chart has no such value",
+				"- daemon.sockets: this chart has no such value", "- installation.namespaces: this chart has no such value",
+			}, []string{"- manager.replicas", "- agent"},
+		},
 		"agent off": {
 			append([]string{"--set", "featureGates=KruiseDaemon=false"}, externalEtcd...),
 			[]string{"KruiseDaemon is off"}, []string{"The store is embedded"},

@@ -113,9 +113,9 @@ func rules(t *testing.T, all objects) (cluster, namespaced map[string][]rbacv1.P
 
 func TestLeastPrivilege(t *testing.T) {
 	cluster, namespaced := rules(t, render(t))
-	assert.Len(t, cluster, 10)
+	assert.Len(t, cluster, 11)
 	// The sums of the operator's roles: nothing by default.
-	for _, sum := range []string{"/kruise-apiserver-custom-resource-reader", "/kruise-workloads-role"} {
+	for _, sum := range []string{"/kruise-apiserver-custom-resource-reader", "/kruise-apiserver-policy-parameters", "/kruise-workloads-role"} {
 		require.Empty(t, cluster[sum])
 		delete(cluster, sum)
 	}
@@ -258,7 +258,7 @@ func TestEveryAccountIsBound(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, map[string]int{"kruise-apiserver": 7, "kruise-manager": 6, "kruise-daemon": 1}, bound)
+	assert.Equal(t, map[string]int{"kruise-apiserver": 8, "kruise-manager": 6, "kruise-daemon": 1}, bound)
 }
 
 // A job of images reaches every node, so the role edit of one namespace is not enough.

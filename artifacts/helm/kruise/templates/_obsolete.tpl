@@ -25,4 +25,17 @@
 - {{ $name }}: this chart has no such value
 {{- end }}
 {{- end }}
+{{- /* The schema refuses unknown values of the other sections. Other Kruise charts have these sections too. */}}
+{{- $program := list "image" "hostNetwork" "log" "loggingFormat" "enablePprof" "pprofAddr" "resources" "priorityClassName" "nodeSelector" "tolerations" "extraArgs" "extraEnvs" }}
+{{- $agent := concat $program (list "port" "bindAddress" "socketLocation" "socketFile" "credentialProvider" "affinity" "securityContext" "windowsImage") }}
+{{- $manager := concat $program (list "replicas" "metrics" "healthProbe" "pullSecretNamespaces" "restConfig" "resyncPeriod" "nodeAffinity" "topologySpreadConstraints" "webhook") }}
+{{- $sections := dict "manager" $manager "daemon" $agent "agent" $agent
+  "installation" (list "namespace" "createNamespace" "roleListGroups" "editorsPullImages") }}
+{{- range $section := keys $sections | sortAlpha }}
+{{- range $name := keys (get $values $section) | sortAlpha }}
+{{- if not (has $name (get $sections $section)) }}
+- {{ $section }}.{{ $name }}: this chart has no such value
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}

@@ -45,7 +45,8 @@ metadata:
 {{ include "kruise.binding" (merge (dict "kind" "ClusterRole") .) }}
 {{- end }}
 
-{{/* A cluster-wide role that aggregates all ClusterRoles with a label, and its binding. Input: dict root, component, name, account, label. */}}
+{{/* A cluster-wide role that aggregates all ClusterRoles with a label, and its binding. Input: dict root, component, name, account,
+label, and binding, by default the name. */}}
 {{- define "kruise.aggregatedRole" -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -61,7 +62,7 @@ rules: []
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
-  name: {{ .name }}
+  name: {{ .binding | default .name }}
   labels:
     {{- include "kruise.labels" . | nindent 4 }}
 {{ include "kruise.binding" (merge (dict "kind" "ClusterRole") .) }}
