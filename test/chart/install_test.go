@@ -19,6 +19,8 @@ var served = map[string][]string{
 	"policy/v1": {"PodDisruptionBudget"}, "apiregistration.k8s.io/v1": {"APIService"},
 	"apiextensions.k8s.io/v1":         {"CustomResourceDefinition"},
 	"flowcontrol.apiserver.k8s.io/v1": {"FlowSchema"},
+	"networking.k8s.io/v1":            {"NetworkPolicy"},
+	"monitoring.coreos.com/v1":        {"ServiceMonitor", "PodMonitor"},
 	"rbac.authorization.k8s.io/v1":    {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
 
 	"admissionregistration.k8s.io/v1": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"},
@@ -152,6 +154,13 @@ func TestNotes(t *testing.T) {
 				"- bogus: this chart has no such value", "- manager.replica: this chart has no such value",
 				"- daemon.sockets: this chart has no such value", "- installation.namespaces: this chart has no such value",
 			}, []string{"- manager.replicas", "- agent"},
+		},
+		"Prometheus is shut out": {
+			[]string{"--set", "networkPolicy.enabled=true,monitoring.monitors.enabled=true"}, []string{"Prometheus cannot reach the metrics"}, nil,
+		},
+		"Prometheus is let in": {
+			[]string{"--set", "networkPolicy.enabled=true,monitoring.monitors.enabled=true,networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus"},
+			nil, []string{"Prometheus cannot reach the metrics"},
 		},
 		"agent off": {
 			append([]string{"--set", "featureGates=KruiseDaemon=false"}, externalEtcd...),

@@ -32,7 +32,7 @@
 {{- $sections := dict "manager" $manager "daemon" $agent "agent" $agent
   "installation" (list "namespace" "createNamespace" "roleListGroups" "editorsPullImages") }}
 {{- range $section := keys $sections | sortAlpha }}
-{{- range $name := keys (get $values $section) | sortAlpha }}
+{{- range $name := keys (get $values $section | default dict) | sortAlpha }}
 {{- if not (has $name (get $sections $section)) }}
 - {{ $section }}.{{ $name }}: this chart has no such value
 {{- end }}
