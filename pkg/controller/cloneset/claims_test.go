@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
 // A Pod that a user deletes takes time to terminate. Its claim waits for it. The other claims of its instance do not.
@@ -156,4 +157,49 @@ func TestFailedPodIsReplacedWithItsVolume(t *testing.T) {
 	left, err := w.Kube.CoreV1().PersistentVolumeClaims("ns").List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	assert.Len(t, left.Items, 2)
+}
+
+// The owner of a Pod was removed, and its labels stay: by a user, or by the garbage collector after a deletion that keeps the Pods. The
+// Pod still uses its claims, and another one replaces it.
+func TestPodWithoutItsOwnerKeepsItsClaims(t *testing.T) {
+	for name, reuse := range map[string]bool{"claims are reused": true, "claims are not reused": false} {
+		t.Run(name, func(t *testing.T) {
+			w := rolled(t, "", newSet(1, withClaims("data"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = reuse }))
+			pod := w.names()[0]
+			w.change(pod, func(p *corev1.Pod) { p.OwnerReferences = nil })
+			_ = w.passes(2) // With reuse, the first creation finds that the name is taken.
+			w.settle()
+			claim, found := w.claimsByName()["data-"+pod]
+			require.True(t, found)
+			assert.Equal(t, pod, metav1.GetControllerOf(&claim).Name)
+			assert.Len(t, w.Pods(), 2)
+		})
+	}
+}
+
+// The cache does not show yet that the CloneSet is being deleted, and the garbage collector has removed the owner of its Pods.
+func TestNoClaimIsDeletedOfACloneSetThatIsBeingDeleted(t *testing.T) {
+	edit := func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = false }
+	for name, tc := range map[string]struct {
+		edit func(*v1beta1.CloneSet)
+		kept bool
+	}{
+		"it is there":         {func(*v1beta1.CloneSet) {}, false},
+		"it is being deleted": {func(s *v1beta1.CloneSet) { s.DeletionTimestamp = &metav1.Time{Time: controllertest.Now} }, true},
+		"another of its name": {func(s *v1beta1.CloneSet) { s.UID = "another" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := rolled(t, "", newSet(1, withClaims("data"), edit))
+			w.Kruise.PrependReactor("get", "clonesets", func(clienttesting.Action) (bool, runtime.Object, error) {
+				set := newSet(1, withClaims("data"), edit)
+				tc.edit(set)
+				return true, set, nil
+			})
+			pod := w.names()[0]
+			require.NoError(t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", pod))
+			w.step()
+			_, kept := w.claimsByName()["data-"+pod]
+			assert.Equal(t, tc.kept, kept)
+		})
+	}
 }

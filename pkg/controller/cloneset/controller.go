@@ -10,6 +10,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/features"
+	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 )
@@ -34,6 +35,7 @@ type Reconciler struct {
 	engine *engine.Engine
 	// nodes is read for the topology of Pods that a scale-down compares.
 	nodes    corelisters.NodeLister
+	sets     client.CloneSetsGetter
 	statuses *statusWriter
 	// lists removes names of deleted Pods from specs.
 	lists *podsToDelete
@@ -52,7 +54,7 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 // build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.CloneSet]) {
 	core, sets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().CloneSets()
-	r := &Reconciler{nodes: core.Nodes().Lister(), settings: settingsFrom(deps, options)}
+	r := &Reconciler{nodes: core.Nodes().Lister(), sets: deps.Kruise.AppsV1beta1(), settings: settingsFrom(deps, options)}
 	c := controller.For(deps, Name, sets, r.Reconcile)
 	// The guard tracks CloneSets themselves, because a pass reads back what the last pass wrote into status and podsToDelete.
 	c.Guards(clonesets, sets)

@@ -28,6 +28,9 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	target.Fresh = func(ctx context.Context) (metav1.Object, error) {
+		return r.sets.CloneSets(set.Namespace).Get(ctx, set.Name, metav1.GetOptions{})
+	}
 	view, err := r.engine.Observe(target)
 	if err != nil {
 		return reconcile.Result{}, err

@@ -81,7 +81,7 @@ func (s *simulation) restart() {
 	client := setClient{Versions: s.Workloads}
 	s.r = &Reconciler{
 		settings: s.gates, statuses: newStatusWriter(client, s.Guard, engine.NewPace(s.Clock)),
-		lists: &podsToDelete{sets: client, guard: s.Guard},
+		sets: client, lists: &podsToDelete{sets: client, guard: s.Guard},
 		engine: &engine.Engine{
 			Server: s.Server, Caches: s.Caches.Caches(), Guard: s.Guard, Recorder: &kuberecord.FakeRecorder{}, Clock: s.Clock, Width: 1,
 			Random: func(int) string { s.made++; return fmt.Sprintf("%05d", s.made) },

@@ -339,6 +339,14 @@ func TestOtherPodsAreNotAdopted(t *testing.T) {
 	assert.Empty(t, w.pod("web-01").OwnerReferences)
 }
 
+// A Pod whose labels the user changed is released and keeps its name. The Pods of the other ordinals are created all the same.
+func TestTakenNameDoesNotHoldUpOtherPods(t *testing.T) {
+	w := newWorld(t, "", newSet(3, parallel))
+	w.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", Namespace: "ns", UID: "released"}})
+	require.ErrorContains(t, w.attempt(), `"web-0" already exists`)
+	assert.Equal(t, []string{"web-0", "web-1", "web-2"}, w.names())
+}
+
 func TestLostLabelsAreRestored(t *testing.T) {
 	w := rolled(t, "", newSet(1))
 	w.change("web-0", func(pod *corev1.Pod) { delete(pod.Labels, "statefulset.kubernetes.io/pod-name") })

@@ -141,10 +141,13 @@ func (v *View) claimsWait() (wait time.Duration) {
 
 // mounted reports whether an active Pod uses the claim, whatever instance the Pod's label names.
 func (v *View) mounted(claim string) bool {
-	return slices.ContainsFunc(v.Pods, func(pod *corev1.Pod) bool {
-		return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
-			source := volume.PersistentVolumeClaim
-			return source != nil && source.ClaimName == claim
-		})
+	return slices.ContainsFunc(v.Pods, func(pod *corev1.Pod) bool { return mounts(pod, claim) })
+}
+
+// mounts reports whether the Pod uses the claim.
+func mounts(pod *corev1.Pod, claim string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
+		source := volume.PersistentVolumeClaim
+		return source != nil && source.ClaimName == claim
 	})
 }

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
@@ -14,14 +16,25 @@ import (
 const largestBatch = 64
 
 // create creates instances in batches that grow until a creation fails. A quota or a webhook that refuses all of them is then
-// asked only a few times.
+// asked only a few times. A name that another Pod has is the problem of one instance, so the others are created all the same.
 func (x *execution) create(ctx context.Context, creations []Creation) error {
-	return podcontrol.SlowStart(len(creations), largestBatch, func(begin, end int) error {
+	var taken []error
+	err := podcontrol.SlowStart(len(creations), largestBatch, func(begin, end int) error {
 		if begin > 0 && x.spent() {
 			return nil
 		}
-		return x.each(end-begin, func(i int) error { return x.createInstance(ctx, &creations[begin+i]) })
+		return x.each(end-begin, func(i int) error {
+			err := x.createInstance(ctx, &creations[begin+i])
+			if !apierrors.IsAlreadyExists(err) {
+				return err
+			}
+			x.lock.Lock()
+			defer x.lock.Unlock()
+			taken = append(taken, err)
+			return nil
+		})
 	})
+	return errors.Join(append(taken, err)...)
 }
 
 // createInstance creates the missing claims of an instance, and then its Pod. If the process ends between the two, the next

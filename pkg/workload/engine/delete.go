@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 // delete deletes Pods, and then their claims. A Pod becomes the owner of its claims first, so garbage collection deletes the claims
@@ -54,7 +56,61 @@ func (x *execution) delete(ctx context.Context, deletions []Deletion) error {
 
 // moveClaims makes the moves, and joins their errors.
 func (x *execution) moveClaims(ctx context.Context, moves []claimMove) error {
-	return x.each(len(moves), func(i int) error { return x.moveClaim(ctx, moves[i]) })
+	moves, err := x.confirmed(ctx, moves)
+	return errors.Join(err, x.each(len(moves), func(i int) error { return x.moveClaim(ctx, moves[i]) }))
+}
+
+// confirmed asks the API server before claims are deleted, and returns the moves that are right. A Pod is missing in the View too if
+// somebody removed its owner: a user, or the garbage collector after a deletion that keeps the Pods. Such a Pod still uses its claims
+// and gets them. A Pod that still belongs to the workload keeps them until the cache shows it.
+func (x *execution) confirmed(ctx context.Context, moves []claimMove) ([]claimMove, error) {
+	if !slices.ContainsFunc(moves, func(move claimMove) bool { return move.delete }) {
+		return moves, nil
+	}
+	may, err := x.mayAct(ctx)
+	var failures []error
+	var confirmed []claimMove
+	pods := map[string]*corev1.Pod{}
+	for _, move := range moves {
+		if !move.delete {
+			confirmed = append(confirmed, move)
+			continue
+		}
+		if !may {
+			continue
+		}
+		id := x.view.Instance(move.claim)
+		pod, read := pods[id]
+		if !read {
+			pod, err = x.podOf(ctx, id)
+			if err != nil {
+				failures = append(failures, err)
+				continue
+			}
+			pods[id] = pod
+		}
+		switch {
+		case pod == nil || !mounts(pod, move.claim.Name):
+			confirmed = append(confirmed, move)
+		case !metav1.IsControlledBy(pod, x.view.Object):
+			move.to, move.delete = pod, false
+			confirmed = append(confirmed, move)
+		}
+	}
+	return confirmed, errors.Join(append(failures, err)...)
+}
+
+// podOf reads the Pod of an instance from the API server. It returns nil if there is none, or if it has ended.
+func (x *execution) podOf(ctx context.Context, id string) (*corev1.Pod, error) {
+	name := podcontrol.PodName(x.view.Object.GetName(), id)
+	pod, err := x.Server.GetPod(ctx, x.view.Object.GetNamespace(), name)
+	if apierrors.IsNotFound(err) || err == nil && !podstate.Active(pod) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Pod %s before its claims are deleted: %w", name, err)
+	}
+	return pod, nil
 }
 
 // moveClaim changes the owner of a claim, or deletes the claim. A claim that no longer exists is no error. Neither a move nor a

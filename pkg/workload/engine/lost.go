@@ -36,12 +36,27 @@ func (x *execution) createdAfterAll(ctx context.Context, pod *corev1.Pod, id str
 	if err == nil && metav1.IsControlledBy(found, x.view.Object) && podstate.Active(found) {
 		return found, nil
 	}
+	if err == nil && metav1.GetControllerOfNoCopy(found) == nil {
+		return nil, errors.Join(failure, x.leaveClaims(ctx, found, id))
+	}
 	if err != nil && Lost(failure) {
 		x.lock.Lock()
 		defer x.lock.Unlock()
 		x.attempted[id] = x.view.Now
 	}
 	return nil, failure
+}
+
+// leaveClaims gives the claims of an instance to the Pod that has its name and no owner any more, if the Pod uses them. The workload
+// then creates another instance.
+func (x *execution) leaveClaims(ctx context.Context, pod *corev1.Pod, id string) error {
+	var failures []error
+	for _, claim := range x.view.claims.of(id) {
+		if mounts(pod, claim.Name) {
+			failures = append(failures, x.moveClaim(ctx, claimMove{claim: claim, to: pod, from: x.view.Object.GetUID()}))
+		}
+	}
+	return errors.Join(failures...)
 }
 
 // deletedAfterAll looks for the Pod of a failed deletion, and returns the failure if the Pod still exists.
@@ -114,10 +129,10 @@ func (x *execution) resolve(ctx context.Context) error {
 		case err != nil && !missing:
 			failures = append(failures, fmt.Errorf("check the result of a write to Pod %s: %w", name, err))
 		// The cache shows another state than the server, so this pass must not create, delete or update.
-		case missing && cached >= 0, err == nil && cached < 0 && podstate.Active(found):
+		case missing && cached >= 0, err == nil && cached < 0 && podstate.Active(found),
+			err == nil && cached >= 0 && found.ResourceVersion != v.Pods[cached].ResourceVersion:
 			x.unknown.Store(true)
-		case err == nil && cached >= 0 && found.ResourceVersion != v.Pods[cached].ResourceVersion:
-			x.unknown.Store(true)
+			x.more.Store(true) // The event of the Pod may be one that starts no pass.
 		}
 	}
 	return errors.Join(failures...)

@@ -33,16 +33,17 @@ func (x *execution) disown(ctx context.Context) error {
 	})
 }
 
-// mayAdopt reads the workload from the API server, because the cache may not show yet that the workload is being deleted. The
-// user may have chosen to keep its Pods. It returns false if the workload is being deleted, has been deleted or has been replaced.
-func (x *execution) mayAdopt(ctx context.Context) (bool, error) {
+// mayAct reads the workload from the API server, because the cache may not show yet that the workload is being deleted. The
+// user may have chosen to keep its Pods. It returns false if the workload is being deleted, has been deleted or has been replaced: it
+// must not adopt anything then, and not delete claims.
+func (x *execution) mayAct(ctx context.Context) (bool, error) {
 	owner := x.view.Object
 	fresh, err := x.view.Fresh(ctx)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("adopt: read %s %s: %w", x.view.Kind.Kind, owner.GetName(), err)
+		return false, fmt.Errorf("read %s %s: %w", x.view.Kind.Kind, owner.GetName(), err)
 	}
 	return fresh.GetUID() == owner.GetUID() && fresh.GetDeletionTimestamp() == nil, nil
 }
@@ -54,7 +55,7 @@ func (x *execution) adopt(ctx context.Context) error {
 	if len(orphans) == 0 {
 		return nil
 	}
-	if may, err := x.mayAdopt(ctx); err != nil || !may {
+	if may, err := x.mayAct(ctx); err != nil || !may {
 		return err
 	}
 	return x.each(len(orphans), func(i int) error {
@@ -78,7 +79,7 @@ func (x *execution) adoptRevisions(ctx context.Context) (bool, error) {
 	if len(orphans) == 0 {
 		return false, nil
 	}
-	if may, err := x.mayAdopt(ctx); err != nil || !may {
+	if may, err := x.mayAct(ctx); err != nil || !may {
 		return true, err
 	}
 	return true, x.each(len(orphans), func(i int) error {

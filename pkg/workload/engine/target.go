@@ -47,7 +47,7 @@ type Target struct {
 	Picked func(pod *corev1.Pod) bool
 	// Adopts reports whether the workload adopts a Pod that matches its selector and has no controller. If it is nil, the workload
 	// adopts nothing. Fresh reads the workload from the API server, because a workload that is being deleted or was replaced must
-	// not adopt.
+	// not adopt anything, and must not delete claims. It may be nil for a workload that does neither.
 	Adopts func(pod *corev1.Pod) bool
 	Fresh  func(ctx context.Context) (metav1.Object, error)
 	// InstanceLabel is the label that holds the ID of an instance on its Pod and its claims. InstanceOf returns the ID where names

@@ -53,7 +53,10 @@ type Blueprint struct {
 }
 
 // PodName returns the name of an instance's Pod.
-func (b *Blueprint) PodName(id string) string { return b.Name + "-" + id }
+func (b *Blueprint) PodName(id string) string { return PodName(b.Name, id) }
+
+// PodName returns the name of the Pod of an instance of the named workload.
+func PodName(workload, id string) string { return workload + "-" + id }
 
 // Build returns the Pod of an instance: the template, with the name, the labels, the gates and the volumes of the instance. The
 // blueprint is not changed. now is the time of its lifecycle state.
