@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
@@ -37,6 +38,7 @@ type Reconciler struct {
 	guard    engine.Guard
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
+	runs     lastRuns
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
@@ -47,11 +49,12 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 // build returns the controller under construction, for tests.
 func build(deps controller.Deps) *controller.Of[*v1beta1.AdvancedCronJob] {
 	crons := deps.KruiseInformers.Apps().V1beta1().AdvancedCronJobs()
-	r := &Reconciler{client: deps.Kruise.AppsV1beta1(), clock: deps.Clock}
+	r := &Reconciler{client: deps.Kruise.AppsV1beta1(), clock: deps.Clock, runs: lastRuns{at: map[types.UID]time.Time{}}}
 	c := controller.For(deps, Name, crons, r.Reconcile)
 	// The cron job itself is guarded too: a pass must read the time of the last run that the last pass wrote.
 	c.Guards(advancedcronjobs, crons)
 	r.guard, r.recorder = c.Guard(), c.Recorder()
+	c.Forget(func(cron *v1beta1.AdvancedCronJob) { r.runs.forget(cron.UID) })
 	r.children = []children{jobs(deps, c), broadcastJobs(deps, c), imageListPullJobs(deps, c)}
 	return c
 }
@@ -71,6 +74,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, cron *v1beta1.AdvancedCronJo
 	now := r.clock.Now()
 	// The status is computed even if no run is due, because children end at any time.
 	status, finished := statusOf(cron, all)
+	r.runs.restore(cron.UID, &status)
+
 	next, started := r.runDue(ctx, cron, &status, all, now)
 	// An error of the run does not keep the status from being written.
 	if err := r.report(ctx, cron, &status); err != nil {
@@ -179,8 +184,9 @@ func (r *Reconciler) start(
 	if err != nil {
 		return err
 	}
+	r.runs.remember(cron.UID, due)
 	status.Active = append(status.Active, created.reference())
-	// The same pass writes the status. If that fails, the annotation of the child tells the time.
+	// The same pass writes the status. If that fails, runs knows the time. After a crash, the annotation of the child tells it.
 	status.LastScheduleTime = timeOf(due)
 	return nil
 }

@@ -328,6 +328,29 @@ func TestRestartStartsNoSecondRun(t *testing.T) {
 	assert.Len(t, w.jobs(), 1)
 }
 
+// The status cannot be written, and the Job of the run has ended and was deleted before the next attempt.
+func TestRunWhoseStatusIsNotWrittenStartsOnce(t *testing.T) {
+	w := newWorld(t, newCron())
+	w.settle()
+	away := true
+	w.Kruise.PrependReactor("update", "advancedcronjobs", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return away, nil, apierrors.NewServiceUnavailable("away")
+	})
+	w.Clock.SetTime(controllertest.Now.Add(time.Minute))
+	for range 3 {
+		w.Observe()
+		_, err := w.Pass("ns", "cron")
+		require.Error(t, err)
+		for _, job := range w.jobs() {
+			require.NoError(t, w.Kube.BatchV1().Jobs("ns").Delete(t.Context(), job.Name, metav1.DeleteOptions{}))
+		}
+	}
+	away = false
+	w.settle()
+	assert.Equal(t, at(1), w.created)
+	assert.Equal(t, controllertest.Now.Add(time.Minute).Unix(), w.cron().Status.LastScheduleTime.Unix())
+}
+
 // Case advancedcronjob 14: a run that is later than its deadline is skipped.
 func TestLateRunIsSkipped(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -12,6 +12,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/nodefit"
+	"kruise.io/kruise/pkg/workload/ordering"
 )
 
 // class is what a Pod counts as. The order matters: succeeded and failed, which come last, are the classes of Pods that ended.
@@ -114,8 +115,8 @@ func (r *Reconciler) count(job *v1beta1.BroadcastJob, view *engine.View) (*censu
 			c.missing = append(c.missing, node.Name)
 		}
 	}
-	// The order decides which nodes come first under parallelism, so it is the same in each pass.
-	slices.Sort(c.missing)
+	// Parallelism takes the first ones, so a node whose Pods are always refused must not always be among them.
+	ordering.Shuffled(c.missing)
 	return c, nil
 }
 

@@ -2,7 +2,6 @@ package daemonset
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +10,7 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/nodefit"
+	"kruise.io/kruise/pkg/workload/ordering"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
@@ -29,7 +29,7 @@ func (p *planner) manage(a amounts) (engine.Stage, error) {
 			missing = append(missing, at)
 		}
 	}
-	err := p.create(&stage, shuffled(p.progressive(missing, a.partition)), a.burst)
+	err := p.create(&stage, ordering.Shuffled(p.progressive(missing, a.partition)), a.burst)
 	// The nodes are sorted by name, so the names decide which deletions wait.
 	stage.Delete = stage.Delete[:min(len(stage.Delete), a.burst)]
 	return stage, err
@@ -157,13 +157,6 @@ func (p *planner) progressive(missing []*place, partition int) []*place {
 	}
 	room := p.desired - updated - min(max(0, partition), p.desired)
 	return missing[:min(len(missing), max(0, room))]
-}
-
-// shuffled returns nodes in random order. Creations stop at the first failure, so a node whose Pods are always refused must not always
-// come before the same other nodes.
-func shuffled(nodes []*place) []*place {
-	rand.Shuffle(len(nodes), func(i, k int) { nodes[i], nodes[k] = nodes[k], nodes[i] }) //nolint:gosec // An order needs no secret.
-	return nodes
 }
 
 // create creates Pods of the wanted revision on nodes, as many as a pass may. The name of a Pod follows from the DaemonSet and the

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/ordering"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
@@ -47,7 +48,7 @@ func (p *planner) surge(a amounts) (engine.Stage, error) {
 		p.DeletePod(&stage, pod)
 	}
 	free := max(0, min(a.maxSurge-surging, len(candidates)))
-	return stage, p.create(&stage, append(shuffled(broken), shuffled(candidates)[:free]...), a.burst)
+	return stage, p.create(&stage, append(ordering.Shuffled(broken), ordering.Shuffled(candidates)[:free]...), a.burst)
 }
 
 // standsInAfter returns how long a ready Pod must still be ready before the old Pod of its node goes. The time of a Pod's readiness

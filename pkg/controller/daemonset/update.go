@@ -1,6 +1,7 @@
 package daemonset
 
 import (
+	"errors"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,18 +46,18 @@ func (p *planner) update(a amounts) (engine.Stage, error) {
 }
 
 // replace updates Pods in place where that is possible, and deletes the others. A Pod without the readiness gate cannot be taken out
-// of service first, so it is deleted instead. A Pod that a hook already holds goes on with its deletion.
+// of service first, so it is deleted instead. A Pod that a hook already holds goes on with its deletion. A Pod that cannot be decided
+// about, for example because of an unknown lifecycle state, does not stop the others.
 func (p *planner) replace(stage *engine.Stage, pods []*corev1.Pod) error {
+	var failures []error
 	for _, pod := range pods {
 		if !hasGate(pod) || !podstate.Active(pod) || engine.PreparingDelete(pod) {
 			p.DeletePod(stage, pod)
 			continue
 		}
-		if err := p.UpdatePod(stage, pod, p.Update); err != nil {
-			return err
-		}
+		failures = append(failures, p.UpdatePod(stage, pod, p.Update))
 	}
-	return nil
+	return errors.Join(failures...)
 }
 
 // chosen returns the nodes that the rolling update reaches, in its order: those that are updated first, then those whose update goes

@@ -261,6 +261,19 @@ func TestImageChangesInPlace(t *testing.T) {
 	assert.EqualValues(t, 3, w.set().Status.NumberAvailable)
 }
 
+// The state of one Pod is unknown, so nobody knows whether it may be updated. The Pods of the other nodes are.
+func TestPodWithAnUnknownStateDoesNotHoldUpOthers(t *testing.T) {
+	w := rolled(t, "", newSet(inPlaceIfPossible, maxUnavailable("3")), nodes(3))
+	w.changePod(w.on("n3"), func(pod *corev1.Pod) { pod.Labels["lifecycle.apps.kruise.io/state"] = "Unknown" })
+	w.edit(image("app:2"))
+	for range 5 {
+		w.Observe()
+		_, _ = w.Pass("ns", "web")
+		w.kubelet()
+	}
+	assert.Equal(t, []string{"n1:app:2", "n2:app:2", "n3:app:1"}, w.images())
+}
+
 // A Pod whose update in place is not complete holds its unit of maxUnavailable.
 func TestUpdateInPlaceHoldsItsUnit(t *testing.T) {
 	w := rolled(t, "", newSet(inPlaceIfPossible), nodes(3))

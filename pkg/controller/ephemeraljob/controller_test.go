@@ -187,6 +187,18 @@ func TestOldestPodsComeFirst(t *testing.T) {
 	assert.Equal(t, "Succeeded 1/0/0/1/0 JobSucceeded=JobSucceeded", w.summary())
 }
 
+// kube-apiserver would refuse the container in the first three Pods, and the job adds it to one Pod at a time.
+func TestPodsThatCannotGetTheContainerAreNoTargets(t *testing.T) {
+	w := newWorld(t, 0)
+	w.addPod("a", -time.Minute, func(pod *corev1.Pod) { pod.Spec.Containers = []corev1.Container{{Name: "debug"}} })
+	w.addPod("b", -time.Minute, func(pod *corev1.Pod) { pod.Spec.InitContainers = []corev1.Container{{Name: "debug"}} })
+	w.addPod("c", -time.Minute, func(pod *corev1.Pod) { pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "hash"} })
+	w.addPod("d", 0)
+	w.settle()
+	assert.Equal(t, []string{"d"}, w.with("debug"))
+	assert.EqualValues(t, 1, w.get("job").Status.Match)
+}
+
 // Cases ephemeraljob 4, 5, 16, 22.
 func TestFailedContainersFailTheJob(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -54,7 +54,7 @@ func observe(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) *observation {
 }
 
 // targets returns the Pods of a job: the oldest ones, at most as many as replicas. A Pod that already has a container with one of the
-// names from somebody else cannot get the job's container. Finished and terminating Pods do not count. The order is stable, so each
+// names from somebody else cannot get the job's container, and neither can a static Pod. Finished and terminating Pods do not count. The order is stable, so each
 // pass chooses the same Pods while no Pod comes or goes.
 func targets(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) []*corev1.Pod {
 	chosen := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return !podstate.Active(pod) || taken(job, pod) })
@@ -64,9 +64,14 @@ func targets(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) []*corev1.Pod {
 	return chosen[:min(len(chosen), int(ptr.Deref(job.Spec.Replicas, int32(len(chosen)))))]
 }
 
-// taken reports whether a Pod has an ephemeral container with a name of the job that the job did not add.
+// taken reports whether kube-apiserver refuses the containers of the job in a Pod: it is the mirror of a static Pod, or it has a
+// container with a name of the job that the job did not add.
 func taken(job *v1alpha1.EphemeralJob, pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool {
+	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
+		return true
+	}
+	container := func(c corev1.Container) bool { return named(job, c.Name) }
+	return slices.ContainsFunc(pod.Spec.Containers, container) || slices.ContainsFunc(pod.Spec.InitContainers, container) || slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool {
 		return named(job, c.Name) && !addedBy(job.UID, &c)
 	})
 }

@@ -52,23 +52,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, marker *v1alpha1.PodProbeMar
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	defer r.pace.Passed(marker.UID, len(pods))
-	matched, pending, err := r.compare(ctx, marker, pods)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
+	matched, pending, failed := r.compare(ctx, marker, pods)
+	result, err := r.publish(ctx, marker, matched, pending, len(pods))
+	return result, errors.Join(failed, err)
+}
+
+// publish writes the status, unless the pace asks to wait.
+func (r *Reconciler) publish(ctx context.Context, marker *v1alpha1.PodProbeMarker, matched int64, pending bool, pods int) (reconcile.Result, error) {
+	urgent := marker.Status.ObservedGeneration != marker.Generation
 	// matchedPods is written at once, and observedGeneration only when the nodes show the generation.
 	observed := marker.Generation
 	if pending {
 		observed = marker.Status.ObservedGeneration
 	}
 	// Only a change of the count alone waits. report writes nothing if nothing changed.
-	if wait := r.pace.ReportIn(marker.UID, len(pods), urgent); wait > 0 && matched != marker.Status.MatchedPods {
+	if wait := r.pace.ReportIn(marker.UID, pods, urgent); wait > 0 && matched != marker.Status.MatchedPods {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	if err := r.report(ctx, marker, observed, matched); err != nil {
 		return reconcile.Result{}, err
 	}
-	r.pace.Reported(marker.UID, len(pods))
+	r.pace.Reported(marker.UID, pods)
 	if pending {
 		return reconcile.Result{RequeueAfter: recheck}, nil
 	}

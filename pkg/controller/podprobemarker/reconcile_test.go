@@ -8,9 +8,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/controller/controllertest"
@@ -215,6 +217,16 @@ func TestPodsOnVirtualNodesAreMarkedByTheirConditions(t *testing.T) {
 		})
 	}
 	w := newWorld(t, gate, newMarker(), node("n1", "virtual-kubelet"), newPod("web", "n1", condition(corev1.ConditionTrue)))
+	refuse := true
+	w.Kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return refuse, nil, apierrors.NewForbidden(corev1.Resource("pods"), "web", nil)
+	})
+	for range 3 {
+		w.Observe()
+		_, _ = w.Pass("ns", "m")
+	}
+	assert.EqualValues(t, 1, w.marker().Status.MatchedPods, "also if a mark is refused")
+	refuse = false
 	w.settle()
 	assert.Equal(t, "1", w.Pods()[0].Labels["p"], "a PodProbeMarker that changes marks the Pods too")
 	assert.EqualValues(t, 1, w.marker().Status.MatchedPods)

@@ -18,8 +18,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	if set.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
-	if found, err := r.find(ctx, set); found || err != nil {
-		return reconcile.Result{RequeueAfter: 1, KeepFailures: true}, err
+	// After an error, the queue waits longer and longer.
+	if found, err := r.find(ctx, set); err != nil {
+		return reconcile.Result{}, err
+	} else if found {
+		return reconcile.Result{RequeueAfter: 1, KeepFailures: true}, nil
 	}
 	// A new generation has not been counted yet, so it is never delayed.
 	if set.Generation == set.Status.ObservedGeneration {

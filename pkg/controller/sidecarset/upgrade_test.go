@@ -405,6 +405,24 @@ func TestWriteWithoutAnAnswer(t *testing.T) {
 	}
 }
 
+// The queue must wait longer after each failure, and not call again at once.
+func TestUnreadablePodAfterALostAnswerIsReadAgainWithPauses(t *testing.T) {
+	w := newWorld(t)
+	w.start(1)
+	w.settle()
+	w.edit(image("s:2"))
+	w.Observe()
+	for _, verb := range []string{"patch", "get"} {
+		w.Kube.PrependReactor(verb, "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewInternalError(fmt.Errorf("the connection was lost"))
+		})
+	}
+	require.Error(t, w.passOverStaleCaches())
+	result, err := w.r.Reconcile(t.Context(), w.set())
+	require.Error(t, err)
+	assert.Zero(t, result.RequeueAfter)
+}
+
 // A budget allows one Pod. The others are tried again, and nothing of them changes.
 // Case sidecarset 46.
 func TestBudgetRefusesSomePods(t *testing.T) {

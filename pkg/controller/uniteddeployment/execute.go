@@ -13,6 +13,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/workload/ordering"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
@@ -36,7 +37,7 @@ func (r *Reconciler) provision(ctx context.Context, p *pass) error {
 			missing = append(missing, s)
 		}
 	}
-	err := errors.Join(r.create(ctx, p, missing), r.remove(ctx, p))
+	err := errors.Join(r.create(ctx, p, ordering.Shuffled(missing)), r.remove(ctx, p))
 	if err != nil && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		r.recorder.Eventf(p.united, corev1.EventTypeWarning, eventFailed, "%v", err)
 	}

@@ -380,12 +380,29 @@ func TestFailuresAreReported(t *testing.T) {
 	assert.Equal(t, "Error", provisioned.Reason)
 	assert.Equal(t, corev1.ConditionTrue, conditionIn(conditions, v1beta1.SubsetUpdated).Status)
 	assert.Contains(t, conditionIn(conditions, v1beta1.SubsetFailure).Message, "quota exceeded")
-	assert.Contains(t, strings.Join(w.Events(), "\n"), "Warning FailedUpdateSubset create CloneSet for subset a: quota exceeded")
+	assert.Contains(t, strings.Join(w.Events(), "\n"), "Warning FailedUpdateSubset create CloneSet for subset ")
 	refuse = false
 	w.settle()
 	conditions = w.united().Status.Conditions
 	assert.Equal(t, corev1.ConditionTrue, conditionIn(conditions, v1beta1.SubsetProvisioned).Status)
 	assert.Nil(t, conditionIn(conditions, v1beta1.SubsetFailure))
+}
+
+// A policy refuses the workload of one subset, which is the first one.
+func TestRefusedSubsetDoesNotHoldUpTheOthers(t *testing.T) {
+	w := newWorld(t, ofCloneSets())
+	w.Kruise.PrependReactor("create", "clonesets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		create, _ := action.(clienttesting.CreateAction)
+		set, is := create.GetObject().(*v1beta1.CloneSet)
+		return is && set.Labels["apps.kruise.io/subset-name"] == "a", nil, errors.New("not here")
+	})
+	for range 100 {
+		w.Observe()
+		_, _ = w.Pass("ns", "web")
+	}
+	list, err := w.Kruise.AppsV1beta1().CloneSets("ns").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, list.Items, len(w.united().Spec.Topology.Subsets)-1)
 }
 
 // Case uniteddeployment 26.
