@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"kruise.io/kruise/pkg/controller/reviewendpoints"
 )
 
 const (
@@ -160,6 +162,10 @@ func TestReviewsReachAnUnreadyServer(t *testing.T) {
 		service := read[apiregistrationv1.APIService](t, all, "APIService", name).Spec.Service
 		backend := read[corev1.Service](t, all, "Service", service.Namespace+"/"+service.Name)
 		assert.Equal(t, name == "/v1.admission.kruise.io", backend.Spec.PublishNotReadyAddresses, name)
+		// The controller manager sets the label of Pods that do not work to false.
+		_, labelled := backend.Spec.Selector[reviewendpoints.Key]
+		assert.Equal(t, backend.Spec.PublishNotReadyAddresses, labelled)
+		assert.Subset(t, read[appsv1.Deployment](t, all, "Deployment", "kruise-system/kruise-apiserver").Spec.Template.Labels, backend.Spec.Selector)
 		assert.Equal(t, pods(t, all)["kruise-apiserver"].Containers[0].Ports[0].Name, backend.Spec.Ports[0].TargetPort.StrVal)
 	}
 }

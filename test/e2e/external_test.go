@@ -19,6 +19,7 @@ import (
 	"kruise.io/kruise/hack/images"
 	"kruise.io/kruise/hack/localcluster"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 // chartKeys maps the programs to the chart's names for their images.
@@ -62,8 +63,51 @@ func TestExternalStore(t *testing.T) {
 	for container, count := range pods {
 		assert.Equal(t, count, after[container], container)
 	}
+	t.Run("reviews", func(t *testing.T) { reviewsGoToPodsThatWork(t, e) })
 	t.Run("upgrade", func(t *testing.T) { upgradeKeepsAll(t, e, cluster, chart, set) })
 	t.Run("uninstall", func(t *testing.T) { uninstallLeavesNothing(t, e, cluster) })
+}
+
+// reviewsGoToPodsThatWork starts a third apiserver whose image does not exist. Its Pod has an address, and gets no reviews.
+func reviewsGoToPodsThatWork(t *testing.T, e *env) {
+	t.Helper()
+	ready := func(c *require.Assertions, ctx context.Context) (addresses, others []string) {
+		pods, err := e.core.CoreV1().Pods(system).List(ctx, metav1.ListOptions{LabelSelector: "control-plane=apiserver"})
+		c.NoError(err)
+		for _, pod := range pods.Items {
+			switch {
+			case podstate.Ready(&pod) && pod.DeletionTimestamp == nil:
+				addresses = append(addresses, pod.Status.PodIP)
+			case pod.Status.PodIP != "":
+				others = append(others, pod.Name)
+			}
+		}
+		return addresses, others
+	}
+	reviewed := func(c *require.Assertions, ctx context.Context) (addresses []string) {
+		slices, err := e.core.DiscoveryV1().EndpointSlices(system).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kruise-apiserver-reviews"})
+		c.NoError(err)
+		for _, slice := range slices.Items {
+			for _, endpoint := range slice.Endpoints {
+				addresses = append(addresses, endpoint.Addresses...)
+			}
+		}
+		return addresses
+	}
+	e.system("set", "image", "deployment/kruise-apiserver", "*=kruise.local/apiserver:no-such-tag")
+	e.eventually("the Pod that cannot start gets no reviews", func(c *require.Assertions, ctx context.Context) {
+		addresses, others := ready(c, ctx)
+		c.Len(addresses, 2)
+		c.Len(others, 1)
+		c.ElementsMatch(addresses, reviewed(c, ctx))
+	})
+	e.system("rollout", "undo", "deployment/kruise-apiserver")
+	e.system("rollout", "status", "deployment/kruise-apiserver", "--timeout=170s")
+	e.eventually("all Pods get reviews again", func(c *require.Assertions, ctx context.Context) {
+		addresses, _ := ready(c, ctx)
+		c.Len(addresses, 2)
+		c.ElementsMatch(addresses, reviewed(c, ctx))
+	})
 }
 
 // upgradeKeepsAll upgrades the release twice.

@@ -25,6 +25,7 @@ import (
 	"kruise.io/kruise/pkg/controller/podreadiness"
 	"kruise.io/kruise/pkg/controller/podunavailablebudget"
 	"kruise.io/kruise/pkg/controller/resourcedistribution"
+	"kruise.io/kruise/pkg/controller/reviewendpoints"
 	"kruise.io/kruise/pkg/controller/sidecarset"
 	"kruise.io/kruise/pkg/controller/statefulset"
 	"kruise.io/kruise/pkg/controller/uniteddeployment"
@@ -58,6 +59,9 @@ var controllers = []descriptor{
 	{"podreadiness", "", nil, alone(podreadiness.New)},
 	{"podcreation", "", allOf(features.PodWebhook), func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
 		return podcreation.New(deps, podcreation.Options{Namespace: o.SystemNamespace})
+	}},
+	{"reviewendpoints", "", nil, func(deps controller.Deps, o *Options) (*reconcile.Controller, error) {
+		return reviewendpoints.New(deps, reviewendpoints.Options{Namespace: o.SystemNamespace})
 	}},
 	{"container-launch-priority", "", nil, alone(launchorder.New)},
 	{"podunavailablebudget", "PodUnavailableBudget",

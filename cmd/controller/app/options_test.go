@@ -136,16 +136,16 @@ func TestSidecarsOfJobsNeedTheGateAndTheAgent(t *testing.T) {
 func TestOnlyNamedKindsHaveAController(t *testing.T) {
 	all := []string{
 		"cloneset-controller", "statefulset-controller", "containerrecreaterequest-controller", "podreadiness-controller",
-		"podcreation-controller", "container-launch-priority-controller", "podunavailablebudget-controller", "nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller",
+		"podcreation-controller", "reviewendpoints-controller", "container-launch-priority-controller", "podunavailablebudget-controller", "nodeimage-controller", "imagepulljob-controller", "imagelistpulljob-controller",
 		"ephemeraljob-controller", "sidecarset-controller", "daemonset-controller", "broadcastjob-controller", "advancedcronjob-controller",
 		"uniteddeployment-controller",
 		"workloadspread-controller", "persistentpodstate-controller", "podprobemarker-controller", "nodepodprobe-controller", "resourcedistribution-controller",
 	}
 	for value, want := range map[string][]string{
 		"":         all,
-		"CloneSet": {"cloneset-controller", "podreadiness-controller", "podcreation-controller", "container-launch-priority-controller"},
+		"CloneSet": {"cloneset-controller", "podreadiness-controller", "podcreation-controller", "reviewendpoints-controller", "container-launch-priority-controller"},
 		"StatefulSet, ImagePullJob,NodeImage": {
-			"statefulset-controller", "podreadiness-controller", "podcreation-controller", "container-launch-priority-controller",
+			"statefulset-controller", "podreadiness-controller", "podcreation-controller", "reviewendpoints-controller", "container-launch-priority-controller",
 			"nodeimage-controller", "imagepulljob-controller",
 		},
 	} {
