@@ -2,10 +2,16 @@ package app
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"kruise.io/kruise/pkg/apiserver/guard"
+	"kruise.io/kruise/pkg/apiserver/operation"
+	"kruise.io/kruise/pkg/apiserver/store"
 )
 
 // runCommand runs the program with these arguments, and returns what it prints.
@@ -53,6 +59,54 @@ func TestStoreCommandsRefuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := runCommand(t, append([]string{"store"}, test.args...)...)
 			assert.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+// shortDir returns a directory for a store. t.TempDir is longer than a socket's path may be.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "cmd") //nolint:usetesting // see above
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// TestRestoreHasNoQuota restores a snapshot whose file is larger than a quota. Without a limit, the same works for a
+// store of several GiB.
+func TestRestoreHasNoQuota(t *testing.T) {
+	from := newLocation()
+	from.dataDir = shortDir(t)
+	opened, stop, err := from.start(t.Context(), from.dataDir)
+	require.NoError(t, err)
+	record := &guard.Etcd{Client: opened.Client, Prefix: opened.Prefix, Groups: opened.Groups}
+	_, err = record.Write(t.Context(), guard.Record{Identity: "a", Generation: 1}, 0)
+	require.NoError(t, err)
+	_, err = opened.Client.Put(t.Context(), "large", string(make([]byte, 1200<<10)))
+	require.NoError(t, err)
+	var saved bytes.Buffer
+	_, err = operation.Snapshot(t.Context(), opened, &saved)
+	require.NoError(t, err)
+	stop()
+
+	assert.Equal(t, store.NoQuota, newLocation().quota)
+	for name, test := range map[string]struct {
+		quota int64
+		want  string
+	}{
+		"the default of the commands": {newLocation().quota, ""},
+		"a quota":                     {1 << 20, "database space exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := newLocation()
+			to.dataDir, to.quota = shortDir(t), test.quota
+			_, err := store.Restore(t.Context(), to.dataDir, bytes.NewReader(saved.Bytes()), store.RestoreConfig{Finish: to.markRestored})
+			if test.want != "" {
+				require.ErrorContains(t, err, test.want)
+				return
+			}
+			require.NoError(t, err)
+			assert.DirExists(t, filepath.Join(to.dataDir, "restored"))
 		})
 	}
 }

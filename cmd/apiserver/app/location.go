@@ -34,12 +34,17 @@ type location struct {
 	snapshot  string
 	// patience is how long to wait for the lock of dataDir.
 	patience time.Duration
+	// quota is the size in bytes at which an etcd that the command starts refuses writes. See store.Config.
+	quota int64
 }
 
-// newLocation returns the same defaults as the server.
+// newLocation returns the same defaults as the server, but without a quota: a command does not know the quota of the
+// server, and must be able to write to every store that the server can write to.
 func newLocation() *location {
 	defaults := NewStoreOptions()
-	return &location{prefix: defaults.Etcd.StorageConfig.Prefix, dataDir: defaults.DataDir, patience: store.DefaultLockPatience}
+	return &location{
+		prefix: defaults.Etcd.StorageConfig.Prefix, dataDir: defaults.DataDir, patience: store.DefaultLockPatience, quota: store.NoQuota,
+	}
 }
 
 // addFlags adds the flags, which have the names of the server's flags after a prefix.
@@ -129,7 +134,7 @@ func (l *location) connect(endpoints ...string) (*operation.Store, func(), error
 // is.
 func (l *location) start(ctx context.Context, dir string) (*operation.Store, func(), error) {
 	member, err := store.Start(ctx, store.Config{
-		Dir: dir, QuotaBytes: store.DefaultQuotaBytes, MaxRequestBytes: largestObjectBytes + requestOverhead, LockPatience: l.patience,
+		Dir: dir, QuotaBytes: l.quota, MaxRequestBytes: largestObjectBytes + requestOverhead, LockPatience: l.patience,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -27,6 +27,8 @@ const (
 	DefaultMaxRequestBytes = embed.DefaultMaxRequestBytes
 	// DefaultQuotaBytes is the default database quota of etcd, in bytes.
 	DefaultQuotaBytes = int64(2 << 30)
+	// NoQuota is the quota with which etcd never refuses writes.
+	NoQuota = int64(-1)
 	// DefaultLockPatience equals the termination grace period of the apiserver in the chart.
 	DefaultLockPatience = time.Minute
 )
@@ -35,7 +37,7 @@ const (
 type Config struct {
 	// Dir holds the data and the socket. It is created with mode 0700.
 	Dir string
-	// QuotaBytes is the database size at which etcd refuses writes.
+	// QuotaBytes is the database size at which etcd refuses writes. NoQuota means no limit.
 	QuotaBytes int64
 	// MaxRequestBytes limits one request, which contains an object and its key.
 	MaxRequestBytes uint
