@@ -1,11 +1,6 @@
 package app
 
-import (
-	"os"
-	"path/filepath"
-
-	"kruise.io/kruise/pkg/apiserver/store"
-)
+import "kruise.io/kruise/pkg/apiserver/store"
 
 const (
 	// quotaShare estimates how many bytes of memory the process needs for each byte in the store. With the default of
@@ -16,17 +11,11 @@ const (
 	smallestQuotaBytes = 64 << 20
 )
 
-// quotaFor returns the quota of an embedded store, in bytes, so that its objects fit into memory. If the store is
-// already larger, it stays writable, because it has fitted into memory before. The result is from smallestQuotaBytes
-// to the default of etcd.
-func quotaFor(limit int64, dataDir string) int64 {
-	if limit == 0 {
+// quotaFor returns the quota of an embedded store, in bytes, so that its objects fit into memory. The result is from
+// smallestQuotaBytes to the default of etcd. The store raises it if it is larger already.
+func quotaFor(memoryLimit int64) int64 {
+	if memoryLimit == 0 {
 		return store.DefaultQuotaBytes
 	}
-	quota := max(limit/quotaShare, smallestQuotaBytes)
-	// This is the file of the database. Twice its size leaves room for new objects.
-	if info, err := os.Stat(filepath.Join(dataDir, "member", "snap", "db")); err == nil {
-		quota = max(quota, 2*info.Size())
-	}
-	return min(quota, store.DefaultQuotaBytes)
+	return min(max(memoryLimit/quotaShare, smallestQuotaBytes), store.DefaultQuotaBytes)
 }

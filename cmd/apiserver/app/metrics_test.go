@@ -56,7 +56,7 @@ func TestMetrics(t *testing.T) {
 	require.NoError(t, err)
 	server.Destroy()
 	certificates.New(certificates.Config{})
-	_, err = embedded.Space(1)
+	_, err = embedded.Space()
 	require.NoError(t, err)
 
 	found := exposed.Metrics(t)

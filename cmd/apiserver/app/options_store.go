@@ -54,7 +54,8 @@ func (o *StoreOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.LockPatience, "data-dir-lock-timeout", o.LockPatience,
 		"How long to wait for another process to release --data-dir.")
 	fs.Int64Var(&o.QuotaBytes, "data-quota-bytes", o.QuotaBytes,
-		"Size in bytes at which the embedded etcd refuses writes. 0 means an eighth of the memory limit in $MEMORY_LIMIT, but at most 2 GiB.")
+		"Size in bytes at which the embedded etcd refuses writes. 0 means an eighth of the memory limit in $MEMORY_LIMIT, but at most 2 GiB. "+
+			"A store that is larger at the start gets its size and 10 % more; a quota that you set is not raised.")
 	fs.StringVar(&o.ConfigMap, "store-configmap", o.ConfigMap,
 		"ConfigMap in --namespace that records the identity of the store. The server creates it if it does not exist. The server does not serve "+
 			"an empty store, an older one, or one with another identity.")

@@ -40,13 +40,12 @@ func Run(ctx context.Context, options *Options) error {
 	// An external etcd has its own operator, so only an embedded one has a limit of space here.
 	space := func() string { return "" }
 	if options.Store.Embedded() {
-		quota := cmp.Or(options.Store.QuotaBytes, quotaFor(limit, options.Store.DataDir))
-		embedded, err := startStore(ctx, options.Store, quota, cancel)
+		embedded, err := startStore(ctx, options.Store, limit, cancel)
 		if err != nil {
 			return err
 		}
 		defer embedded.Stop() // Stop the store after the last request.
-		keeper, err := embedded.Space(quota)
+		keeper, err := embedded.Space()
 		if err != nil {
 			return err
 		}
@@ -107,11 +106,13 @@ func serve(ctx context.Context, run func(context.Context) error) error {
 
 // startStore starts the embedded store. If the store stops by itself, or if the operator has restored another one,
 // the process ends. It sets the endpoint in the options, so that the rest of the program sees no difference to an
-// external etcd.
-func startStore(ctx context.Context, options *StoreOptions, quota int64, end context.CancelCauseFunc) (*store.Embedded, error) {
+// external etcd. memoryLimit is in bytes, or 0 if there is none.
+func startStore(ctx context.Context, options *StoreOptions, memoryLimit int64, end context.CancelCauseFunc) (*store.Embedded, error) {
 	embedded, err := store.Start(ctx, store.Config{
 		Dir:        options.DataDir,
-		QuotaBytes: quota,
+		QuotaBytes: cmp.Or(options.QuotaBytes, quotaFor(memoryLimit)),
+		// A quota of the operator is not raised.
+		FitQuota: options.QuotaBytes == 0,
 		// Do not use --max-object-bytes, so that objects stored under a higher limit can still be written.
 		MaxRequestBytes: largestObjectBytes + requestOverhead,
 		LockPatience:    options.LockPatience,

@@ -39,6 +39,8 @@ type Config struct {
 	Dir string
 	// QuotaBytes is the database size at which etcd refuses writes. NoQuota means no limit.
 	QuotaBytes int64
+	// FitQuota raises QuotaBytes if the database does not fit, so that a store that is larger already stays writable.
+	FitQuota bool
 	// MaxRequestBytes limits one request, which contains an object and its key.
 	MaxRequestBytes uint
 	// LockPatience is how long to wait until another process releases the directory.
@@ -53,6 +55,8 @@ type Embedded struct {
 	logLevel zap.AtomicLevel
 	sockets  sockets
 	dir      string
+	// quota is the database size at which the member refuses writes.
+	quota int64
 	// Endpoint is the client URL of the member.
 	Endpoint string
 }
@@ -88,6 +92,15 @@ func (e *Embedded) start(ctx context.Context, dir string, config Config) error {
 	if err := adoptRestored(ctx, dir); err != nil {
 		return fmt.Errorf("use the restored store: %w", err)
 	}
+	// The database is the one that etcd serves now: no restored one can take its place before the next start.
+	if config.FitQuota {
+		size, err := databaseSize(dir)
+		if err != nil {
+			return fmt.Errorf("read the size of the store: %w", err)
+		}
+		config.QuotaBytes = fitQuota(config.QuotaBytes, size)
+	}
+	e.quota = config.QuotaBytes
 	etcdConfig, err := memberConfig(dir, e.sockets, config, e.logLevel)
 	if err != nil {
 		return err

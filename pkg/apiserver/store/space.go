@@ -56,13 +56,13 @@ type Space struct {
 }
 
 // Space returns the space manager of the member. The caller must run it.
-func (e *Embedded) Space(quota int64) (*Space, error) {
+func (e *Embedded) Space() (*Space, error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{e.Endpoint}, Logger: zap.NewNop()})
 	if err != nil {
 		return nil, fmt.Errorf("create a client for the embedded etcd: %w", err)
 	}
 	registerSpaceMetrics()
-	return &Space{client: client, endpoint: e.Endpoint, quota: quota}, nil
+	return &Space{client: client, endpoint: e.Endpoint, quota: e.quota}, nil
 }
 
 // Problem returns why there is no space for new objects, or an empty string if there is space. It never blocks.

@@ -20,7 +20,7 @@ func small(t *testing.T) (c *clientv3.Client, space *Space, commit func()) {
 	member, err := Start(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(member.Stop)
-	space, err = member.Space(config.QuotaBytes)
+	space, err = member.Space()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = space.client.Close() })
 	return client(t, member), space, member.etcd.Server.Backend().ForceCommit
