@@ -78,6 +78,8 @@ type Guard struct {
 	// dependent is the result of the last search for dependents. looked is the time of that search.
 	dependent string
 	looked    time.Time
+	// refused is why the last complete check did not open the store. It is nil if none refused it.
+	refused *closedError
 	// reported is the message of the last event.
 	reported string
 }
@@ -140,13 +142,18 @@ type closedError struct {
 func (e *closedError) Error() string { return e.message }
 
 // tell publishes why the store is not open. It logs only a changed problem, because start is repeated every second.
+// While the store cannot be checked, a closed guard stays closed with its reason. The error is added, because it may be
+// why the command of the operator does not open the store.
 func (g *Guard) tell(ctx context.Context, err error) {
 	next := newState(starting, "", err.Error())
 	if closing, found := errors.AsType[*closedError](err); found {
+		g.refused = closing
 		next = newState(closed, closing.reason, closing.message)
-	}
-	if before := g.state.Load(); before.phase == closed && next.phase == starting {
-		return // The guard stays closed while the store cannot be checked.
+	} else if before := g.state.Load(); before.phase == closed {
+		if g.refused == nil {
+			return // Verify closed the guard, and the process exits.
+		}
+		next = newState(closed, g.refused.reason, fmt.Sprintf("%s; the last check failed: %v", g.refused.message, err))
 	}
 	if before := g.state.Swap(next); before.trouble != next.trouble {
 		klog.FromContext(ctx).Error(nil, "The store is not open", "reason", next.reason, "problem", next.trouble)
@@ -169,6 +176,7 @@ func (g *Guard) start(ctx context.Context) error {
 	}
 	// From here on, Verify compares every new connection with this reading.
 	g.known.Store(&known{reading})
+	g.refused = nil
 	filling := newState(opening, "", "the caches are loading")
 	g.state.Store(filling)
 	showReason("")

@@ -401,6 +401,36 @@ func TestClosedStoreStaysClosedWithoutReads(t *testing.T) {
 	})
 }
 
+// TestClosedStoreSaysWhyItCannotBeOpened lets the checks fail after the command of the operator.
+func TestClosedStoreSaysWhyItCannotBeOpened(t *testing.T) {
+	established(t, func(w *world) {
+		w.stop()
+		w.store.change(losses["wiped"].change)
+		w.start()
+		w.annotate(w.store.stored.Record.Token())
+		w.refused.Store("get")
+		w.pass(10 * time.Second)
+		w.isClosed("the store is closed: the store has lost its record")
+		w.isClosed("; the last check failed: read ConfigMap kruise-store: no host cluster")
+
+		w.refused.Store("")
+		object := w.configMap()
+		object.Data["generation"] = "many"
+		_, err := w.kube.CoreV1().ConfigMaps(namespace).Update(t.Context(), object, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		w.pass(2 * time.Second)
+		w.isClosed(`; the last check failed: ConfigMap kruise-store: data.generation "many" is not a number`)
+		assert.NotContains(t, w.guard.Ready().Error(), "no host cluster", "only the last one")
+
+		object.Data["generation"] = "2"
+		_, err = w.kube.CoreV1().ConfigMaps(namespace).Update(t.Context(), object, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		w.pass(2 * time.Second)
+		w.isOpen()
+		w.stop()
+	})
+}
+
 // If the right store returns, it is served without help of an operator.
 func TestRightStoreThatReturnsIsServedAgain(t *testing.T) {
 	established(t, func(w *world) {
