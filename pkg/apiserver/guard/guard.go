@@ -27,8 +27,11 @@ const (
 	advancePeriod = 10 * time.Second
 	// callTimeout limits one step, which can be several requests.
 	callTimeout = 5 * time.Second
-	// dependentsPeriod is how often a closed guard searches the cluster for dependents again.
+	// dependentsPeriod is how often a closed guard searches the cluster for dependents again. It is also the longest
+	// pause after a search that failed.
 	dependentsPeriod = time.Minute
+	// dependentsTimeout limits one search. It is enough for hundreds of thousands of Pods in pages.
+	dependentsTimeout = 15 * time.Minute
 )
 
 // ErrClosed is returned by Run if the store is not the one that was served before. The caches then hold objects of
@@ -75,9 +78,8 @@ type Guard struct {
 	cluster clusterRecord
 	// host is the UID of the cluster.
 	host string
-	// dependent is the result of the last search for dependents. looked is the time of that search.
-	dependent string
-	looked    time.Time
+	// dependents is the last search for dependents.
+	dependents search
 	// refused is why the last complete check did not open the store. It is nil if none refused it.
 	refused *closedError
 	// reported is the message of the last event.
@@ -219,25 +221,11 @@ func (g *Guard) examine(ctx context.Context) (Reading, verdict, error) {
 	}
 	// This can take minutes in a large cluster, so it has a time limit of its own.
 	if s.wantsDependents() {
-		if s.dependent, err = g.findDependent(ctx); err != nil {
+		if s.dependent, err = g.dependents.find(ctx, g.config.Metadata, g.config.Groups); err != nil {
 			return Reading{}, verdict{}, err
 		}
 	}
 	return reading, judge(s), nil
-}
-
-// findDependent searches the cluster for dependents. It reuses a result for up to a minute, because start is repeated
-// every second. An empty result is not reused: the caller opens the store with it.
-func (g *Guard) findDependent(ctx context.Context) (string, error) {
-	if g.dependent != "" && time.Since(g.looked) < dependentsPeriod {
-		return g.dependent, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, dependentsPeriod)
-	defer cancel()
-	var err error
-	g.dependent, err = findDependent(ctx, g.config.Metadata, g.config.Groups)
-	g.looked = time.Now()
-	return g.dependent, err
 }
 
 // configMaps returns a client for the namespace of the installation.

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/metadata"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
 )
@@ -72,15 +73,17 @@ func (m *memory) change(f func(*memory)) {
 
 // world is a cluster with a store and a guard.
 type world struct {
-	t      *testing.T
-	store  *memory
-	kube   *fake.Clientset
-	pods   []runtime.Object
-	opens  int
-	awaits bool
-	guard  *Guard
-	cancel context.CancelFunc
-	done   chan error
+	t     *testing.T
+	store *memory
+	kube  *fake.Clientset
+	pods  []runtime.Object
+	// metadata replaces a client for pods, unless it is nil.
+	metadata metadata.Interface
+	opens    int
+	awaits   bool
+	guard    *Guard
+	cancel   context.CancelFunc
+	done     chan error
 	// refused is the verb for ConfigMaps that the cluster does not answer, or empty.
 	refused *atomic.Value
 }
@@ -125,8 +128,12 @@ func (w *world) start() {
 	scheme := metadatafake.NewTestScheme()
 	require.NoError(w.t, metav1.AddMetaToScheme(scheme))
 	w.guard, w.cancel, w.done = New(), cancel, make(chan error, 1)
+	var client metadata.Interface = metadatafake.NewSimpleMetadataClient(scheme, w.pods...)
+	if w.metadata != nil {
+		client = w.metadata
+	}
 	config := Config{
-		Store: w.store, Kube: w.kube, Metadata: metadatafake.NewSimpleMetadataClient(scheme, w.pods...),
+		Store: w.store, Kube: w.kube, Metadata: client,
 		Namespace: namespace, Name: ConfigMapName,
 		Groups: sets.New("apps.kruise.io", "policy.kruise.io"), Open: func(context.Context) error { w.opens++; return nil },
 		AwaitsTakeover: w.awaits,
