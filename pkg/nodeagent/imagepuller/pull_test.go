@@ -2,12 +2,18 @@ package imagepuller
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -194,11 +200,46 @@ func TestCredentialsAreTriedInTurn(t *testing.T) {
 
 func TestUnreadableSecretsAreReported(t *testing.T) {
 	inWorld(t, withSecrets("right"), func(w *world) {
-		w.config.Secrets = func(context.Context) ([]corev1.Secret, error) { return nil, errors.New("etcd is on fire") }
+		w.config.Secrets = func(context.Context) ([]corev1.Secret, error) {
+			return nil, apierrors.NewForbidden(corev1.Resource("secrets"), "right", errors.New("no access"))
+		}
 		w.runtime.answers(guarded)
 		w.start()
-		assert.Contains(t, w.report("example.com/app", "1").Message, "also: failed to read the pull secrets: etcd is on fire")
+		assert.Contains(t, w.report("example.com/app", "1").Message,
+			`also: failed to read the pull secrets: secrets "right" is forbidden: no access`)
 	})
+}
+
+// TestOnlyAnAnswerIsARefusal lists how a read of the pull secrets can fail.
+func TestOnlyAnAnswerIsARefusal(t *testing.T) {
+	dial := func(err error) error {
+		return &url.Error{Op: "Get", URL: "https://10.0.0.1/", Err: &net.OpError{Op: "dial", Net: "tcp", Err: err}}
+	}
+	secrets := corev1.Resource("secrets")
+	for name, test := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"no route to the host":    {dial(os.NewSyscallError("connect", syscall.EHOSTUNREACH)), true},
+		"no route to the network": {dial(os.NewSyscallError("connect", syscall.ENETUNREACH)), true},
+		"no listener":             {dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), true},
+		"no name":                 {dial(&net.DNSError{Err: "no such host", Name: "kubernetes.default.svc", IsNotFound: true}), true},
+		"no trust":                {&url.Error{Op: "Get", URL: "https://10.0.0.1/", Err: x509.UnknownAuthorityError{}}, true},
+		"cut off":                 {io.ErrUnexpectedEOF, true},
+		"no endpoints":            {apierrors.NewServiceUnavailable("no endpoints"), true},
+		"bad gateway":             {apierrors.NewGenericServerResponse(http.StatusBadGateway, "get", secrets, "s", "", 0, true), true},
+		"internal error":          {apierrors.NewInternalError(errors.New("etcd is on fire")), true},
+		"timeout":                 {apierrors.NewTimeoutError("too slow", 1), true},
+		"timeout of the server":   {apierrors.NewServerTimeout(secrets, "get", 1), true},
+		"too many requests":       {fmt.Errorf("get: %w", apierrors.NewTooManyRequests("later", 1)), true},
+		"forbidden":               {fmt.Errorf("get: %w", apierrors.NewForbidden(secrets, "s", errors.New("no access"))), false},
+		"unauthorized":            {apierrors.NewUnauthorized("no token"), false},
+		"not found":               {apierrors.NewNotFound(secrets, "s"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, away(test.err), "%v", test.err)
+		})
+	}
 }
 
 // The runtime restarts, which takes longer than all pauses between attempts. No attempt is used up.

@@ -2,14 +2,15 @@ package imagepuller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -27,11 +28,15 @@ func (e awayError) Error() string { return e.problem + ": " + e.err.Error() }
 func (e awayError) Unwrap() error { return e.err }
 
 // away returns true for a temporary outage and false for a permanent refusal. After a refusal, the pull goes on
-// without the Secrets, and its message says so.
+// without the Secrets, and its message says so. Only an API server can refuse: an error without a status comes from the
+// network, from name resolution or from TLS.
 func away(err error) bool {
-	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) ||
-		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsTimeout(err)
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return true
+	}
+	return answer.Status().Code >= http.StatusInternalServerError ||
+		apierrors.IsTooManyRequests(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
 // secretsTTL is how long the Secrets are cached.
