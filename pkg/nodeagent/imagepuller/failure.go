@@ -39,7 +39,9 @@ type cause struct {
 // the root cause. Codes come last, because a runtime may attach a code to an error that it only forwards.
 var causes = []cause{
 	// These are errors of the connection to the runtime itself.
-	{noRuntime, nil, []string{"transport: error while dialing", "error reading from server", "transport is closing"}},
+	{noRuntime, nil, []string{
+		"transport: error while dialing", "error reading from server", "error reading server preface", "transport is closing",
+	}},
 	{diskFull, nil, []string{"no space left on device", "disk quota exceeded"}},
 	{noPlatform, nil, []string{"no match for platform", "no matching manifest for", "no image found in image index for architecture"}},
 	{throttled, nil, []string{"429 too many requests", "toomanyrequests"}},

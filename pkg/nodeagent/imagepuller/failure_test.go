@@ -45,6 +45,7 @@ func TestFailuresHaveWords(t *testing.T) {
 		"other content":          {errors.New(`unexpected commit digest sha256:1, expected sha256:2: failed precondition`), false, corrupt},
 		"no runtime":             {status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial unix /run/containerd.sock: connect: connection refused"`), false, noRuntime},
 		"the runtime went":       {status.Error(codes.Unavailable, "error reading from server: EOF"), false, noRuntime},
+		"the runtime hangs":      {status.Error(codes.Unavailable, `connection error: desc = "error reading server preface: context deadline exceeded"`), false, noRuntime},
 		"no reference":           {status.Error(codes.InvalidArgument, `failed to parse image reference: invalid reference format`), false, "invalid image reference"},
 		"something else":         {errors.New("layers are on strike"), false, ""},
 		"a name that misleads":   {errors.New(`pulling "docker.io/library/nginx:1" failed`), false, ""},
@@ -60,6 +61,7 @@ func TestFailuresHaveWords(t *testing.T) {
 			got := explain(test.err, ref, test.offered)
 			assert.Equal(t, want, got.Error())
 			assert.ErrorIs(t, got, test.err)
+			assert.Equal(t, test.want == noRuntime, errors.As(got, &awayError{}), "an outage of the runtime is no attempt")
 		})
 	}
 	assert.NoError(t, explain(nil, ref, false))
