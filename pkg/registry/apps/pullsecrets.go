@@ -2,6 +2,7 @@ package apps
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,13 +74,22 @@ func (r *pullSecretsREST) Get(ctx context.Context, name string, _ *metav1.GetOpt
 			continue
 		}
 		if err != nil {
-			return nil, apierrors.NewInternalError(fmt.Errorf("read Secret %s/%s: %w", r.secrets.Namespace, name, err))
+			return nil, r.failure(name, err)
 		}
 		// The agent does not use them, and they can be larger than the Secret.
 		secret.ManagedFields = nil
 		list.Items = append(list.Items, *secret)
 	}
 	return list, nil
+}
+
+// failure returns the error for the agent. A refusal of the host cluster stays what it is, so that the agent pulls without
+// the Secrets. Every other failure counts as an outage, and the agent tries again.
+func (r *pullSecretsREST) failure(name string, err error) error {
+	if refusal, found := errors.AsType[*apierrors.StatusError](err); found && refusal.ErrStatus.Code/100 == 4 {
+		return refusal
+	}
+	return apierrors.NewServiceUnavailable(fmt.Sprintf("read Secret %s/%s: %v", r.secrets.Namespace, name, err))
 }
 
 // named returns the names of the Secrets that the NodeImage lists, without duplicates.

@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -75,9 +76,23 @@ func TestPullSecretsAreThoseThatTheNodeImageNames(t *testing.T) {
 
 	_, err = path.Get(t.Context(), "n2", &metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err), "%v", err)
-	broken = errors.New("connection lost")
-	_, err = path.Get(t.Context(), "n1", &metav1.GetOptions{})
-	assert.ErrorContains(t, err, "read Secret kruise-daemon-config/a: connection lost")
+	for _, test := range []struct {
+		broken error
+		code   int32
+		want   string
+	}{
+		{errors.New("connection lost"), http.StatusServiceUnavailable, "read Secret kruise-daemon-config/a: connection lost"},
+		{apierrors.NewInternalError(errors.New("etcd")), http.StatusServiceUnavailable, "read Secret kruise-daemon-config/a: "},
+		{apierrors.NewForbidden(corev1.Resource("secrets"), "a", errors.New("no access")), http.StatusForbidden, `secrets "a" is forbidden: no access`},
+		{apierrors.NewTooManyRequests("later", 1), http.StatusTooManyRequests, "later"},
+	} {
+		broken = test.broken
+		_, err = path.Get(t.Context(), "n1", &metav1.GetOptions{})
+		require.ErrorContains(t, err, test.want)
+		status, ok := err.(apierrors.APIStatus) //nolint:errorlint // the server does not unwrap it
+		require.True(t, ok, "%T", err)
+		assert.Equal(t, test.code, status.Status().Code)
+	}
 }
 
 func TestPullSecretsAreServedOnlyIfTheServerCanReadThem(t *testing.T) {
