@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +27,8 @@ import (
 // nodeNameEnv is the environment variable with the node name. The chart sets it from spec.nodeName.
 const nodeNameEnv = "NODE_NAME"
 
-// Rate limits for Kruise kinds if --rest-config-qps is not set. They are higher than the default of the client: when
-// the Pods of a node restart together, each Pod causes about six writes.
+// Rate limits for Kruise kinds. Each applies if its own flag is not set. They are higher than the defaults of the
+// client: when the Pods of a node restart together, each Pod causes about six writes.
 const (
 	kruiseQPS   = 50
 	kruiseBurst = 100
@@ -86,8 +87,10 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.EnablePprof, "enable-pprof", o.EnablePprof, "Serve Go profiles on --pprof-addr.")
 	flags.StringVar(&o.PprofAddr, "pprof-addr", o.PprofAddr, "Address that serves Go profiles.")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Path to a kubeconfig. If empty, the service account of the Pod is used.")
-	flags.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "Maximum requests per second to the API server. 0 means the client's default.")
-	flags.IntVar(&o.Burst, "rest-config-burst", o.Burst, "Maximum burst of requests above --rest-config-qps. 0 means the client's default.")
+	flags.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "Maximum requests per second to the API server. 0 means the client's "+
+		"default, and 50 for Kruise kinds.")
+	flags.IntVar(&o.Burst, "rest-config-burst", o.Burst, "Maximum burst of requests above --rest-config-qps. 0 means the "+
+		"client's default, and 100 for Kruise kinds.")
 	flags.StringVar(&o.PluginConfigFile, "plugin-config-file", o.PluginConfigFile,
 		"File with a CredentialProviderConfig, in the kubelet's format. It configures plugins that provide registry credentials. The file is "+
 			"optional.")
@@ -158,20 +161,22 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the cluster's address and credentials: %w", err)
 	}
-	// Zero leaves the defaults of the client.
-	config.QPS, config.Burst = o.QPS, o.Burst
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	config = rest.AddUserAgent(config, component)
-	apps := rest.CopyConfig(config)
-	// A flag of the user applies to both kinds of requests.
-	if apps.QPS == 0 {
-		apps.QPS, apps.Burst = kruiseQPS, kruiseBurst
-	}
-	client, err := cluster.New(config, apps)
+	client, err := cluster.New(o.limit(config))
 	if err != nil {
 		return nil, err
 	}
 	return &Config{Options: *o, Client: client}, nil
+}
+
+// limit sets the rate limits of both configurations: kube for kinds of Kubernetes and apps for Kruise kinds. A flag of the
+// user applies to both. For kube, zero leaves the default of the client.
+func (o *Options) limit(config *rest.Config) (kube, apps *rest.Config) {
+	kube, apps = rest.CopyConfig(config), rest.CopyConfig(config)
+	kube.QPS, kube.Burst = o.QPS, o.Burst
+	apps.QPS, apps.Burst = cmp.Or(o.QPS, kruiseQPS), cmp.Or(o.Burst, kruiseBurst)
+	return kube, apps
 }
 
 // restConfig returns the configuration of the kubeconfig, or that of the Pod's service account.
