@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,10 +77,14 @@ func newServer(ctx context.Context, name string, args ...string) (*server, error
 		return nil, err
 	}
 	configMap := "kruise-store-" + name
-	return &server{binary: env.binary, dir: dir, port: port, configMap: configMap, args: append([]string{
+	flags := []string{
 		"--kubeconfig=" + kubeconfig, "--secure-port=" + strconv.Itoa(port), "--namespace=" + ownNamespace,
-		"--data-dir=" + filepath.Join(dir, "data"), "--v=2", "--store-configmap=" + configMap,
-	}, args...)}, nil
+		"--v=2", "--store-configmap=" + configMap,
+	}
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--etcd-servers=") }) {
+		flags = append(flags, "--data-dir="+filepath.Join(dir, "data"))
+	}
+	return &server{binary: env.binary, dir: dir, port: port, configMap: configMap, args: append(flags, args...)}, nil
 }
 
 // logsNoBug returns an error if the server has logged what its library logs for bugs of the server, such as kinds without a schema.

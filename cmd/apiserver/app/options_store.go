@@ -35,6 +35,8 @@ type StoreOptions struct {
 	ConfigMap string
 	// AwaitTakeover keeps a store that never held objects closed.
 	AwaitTakeover bool
+	// flags are the flags after AddFlags. They say which ones are set.
+	flags *pflag.FlagSet
 }
 
 // NewStoreOptions returns the defaults, which select an embedded etcd.
@@ -48,6 +50,7 @@ func NewStoreOptions() *StoreOptions {
 
 // AddFlags adds the flags.
 func (o *StoreOptions) AddFlags(fs *pflag.FlagSet) {
+	o.flags = fs
 	o.Etcd.AddFlags(fs)
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir,
 		"Directory of the embedded etcd, which runs when --etcd-servers is empty. Only one process can use the directory.")
@@ -87,8 +90,21 @@ func (o *StoreOptions) Validate() []error {
 		// The generic validation requires a server. This one is never contacted.
 		etcd.StorageConfig.Transport.ServerList = []string{"embedded"}
 		errs = append(errs, o.validateEmbedded()...)
+	} else {
+		errs = append(errs, o.validateExternal()...)
 	}
 	return append(errs, etcd.Validate()...)
+}
+
+// validateExternal reports flags that only an embedded etcd uses. The user would take them for settings of the store.
+func (o *StoreOptions) validateExternal() []error {
+	var errs []error
+	for _, name := range []string{"data-dir", "data-dir-lock-timeout", "data-quota-bytes"} {
+		if flag := o.flags.Lookup(name); flag.Changed {
+			errs = append(errs, fmt.Errorf("--%s %q has no effect with --etcd-servers: remove one of the two flags", name, flag.Value))
+		}
+	}
+	return errs
 }
 
 // validateEmbedded validates the flags of the embedded etcd. It also reports flags that only an external etcd uses.

@@ -28,13 +28,21 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		args []string
 		want string
 	}{
-		"defaults":                   {nil, ""},
-		"no data directory":          {[]string{"--data-dir="}, "--data-dir is empty"},
-		"limit too low":              {[]string{"--max-object-bytes=1"}, "--max-object-bytes 1: use 65536 to 2031616"},
-		"limit too high":             {[]string{"--max-object-bytes=3000000"}, "--max-object-bytes 3000000"},
-		"lock timeout":               {[]string{"--data-dir-lock-timeout=-1s"}, "--data-dir-lock-timeout -1s: use 0s or more"},
-		"quota":                      {[]string{"--data-quota-bytes=5"}, "--data-quota-bytes 5"},
-		"TLS without an etcd":        {[]string{"--etcd-cafile=x"}, `--etcd-cafile "x" has no effect without --etcd-servers`},
+		"defaults":                  {nil, ""},
+		"no data directory":         {[]string{"--data-dir="}, "--data-dir is empty"},
+		"limit too low":             {[]string{"--max-object-bytes=1"}, "--max-object-bytes 1: use 65536 to 2031616"},
+		"limit too high":            {[]string{"--max-object-bytes=3000000"}, "--max-object-bytes 3000000"},
+		"lock timeout":              {[]string{"--data-dir-lock-timeout=-1s"}, "--data-dir-lock-timeout -1s: use 0s or more"},
+		"quota":                     {[]string{"--data-quota-bytes=5"}, "--data-quota-bytes 5"},
+		"TLS without an etcd":       {[]string{"--etcd-cafile=x"}, `--etcd-cafile "x" has no effect without --etcd-servers`},
+		"an external etcd":          {[]string{"--etcd-servers=http://x"}, ""},
+		"quota of an external etcd": {[]string{"--etcd-servers=http://x", "--data-quota-bytes=0"}, `--data-quota-bytes "0" has no effect with --etcd-servers`},
+		"directory beside an etcd": {
+			[]string{"--etcd-servers=http://x", "--data-dir=/var/lib/kruise/store"}, `--data-dir "/var/lib/kruise/store" has no effect with --etcd-servers`,
+		},
+		"lock beside an etcd": {
+			[]string{"--etcd-servers=http://x", "--data-dir-lock-timeout=5s"}, `--data-dir-lock-timeout "5s" has no effect with --etcd-servers`,
+		},
 		"an etcd of its own by kind": {[]string{"--etcd-servers-overrides=/x#http://y"}, "all kinds share one store"},
 		"half a certificate":         {[]string{"--tls-cert-file=x"}, "--tls-private-key-file"},
 		"account without namespace":  {[]string{"--daemon-service-account=kruise-daemon"}, "use <namespace>/<name>"},
