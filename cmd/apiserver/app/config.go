@@ -38,6 +38,7 @@ const clientCAPatience = 10 * time.Second
 // binds the port. Later steps use what earlier ones have set: the connection to the host cluster, then the store,
 // then serving, authentication, and admission at last.
 func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
+	o.Gates.warn(klog.FromContext(ctx))
 	scheme, err := apiserver.NewScheme()
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 	"k8s.io/component-base/featuregate"
 	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/features"
 )
@@ -22,6 +23,8 @@ type GateOptions struct {
 	Kruise featuregate.MutableFeatureGate
 	// wanted is the value of the flag. Apply distributes it.
 	wanted map[string]bool
+	// forced are the gates that other gates have changed. Apply sets it.
+	forced []features.Forced
 }
 
 // NewGateOptions returns all gates with their defaults. legacyKinds is the environment variable
@@ -69,8 +72,18 @@ func (o *GateOptions) Apply(registry basecompatibility.ComponentGlobalsRegistry)
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(generic); err != nil {
 		return fmt.Errorf("--feature-gates: %w", err)
 	}
-	if _, err := features.Cascade(o.Kruise); err != nil {
+	forced, err := features.Cascade(o.Kruise)
+	if err != nil {
 		return fmt.Errorf("--feature-gates: %w", err)
 	}
+	o.forced = forced
 	return nil
+}
+
+// warn logs the gates that do not have the value that the user wants. Apply does not log them, because it sets the
+// gates of logging.
+func (o *GateOptions) warn(logger klog.Logger) {
+	for _, f := range o.forced {
+		logger.Info("Warning: a feature gate forces another", "gate", f.Gate, "value", f.Value, "by", f.By, "byValue", f.ByValue)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/klog/v2/ktesting"
 
 	"kruise.io/kruise/pkg/features"
 )
@@ -80,6 +81,21 @@ func TestWatchesEndSoon(t *testing.T) {
 		require.NoError(t, parse(options, args))
 		assert.Equal(t, want, options.Server.ShutdownWatchTerminationGracePeriod)
 	}
+}
+
+func TestForcedGatesAreLogged(t *testing.T) {
+	logged := func(args ...string) string {
+		options, err := NewOptions()
+		require.NoError(t, err)
+		require.NoError(t, parse(options, args))
+		logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+		options.Gates.warn(logger)
+		buffer, ok := logger.GetSink().(ktesting.Underlier)
+		require.True(t, ok)
+		return buffer.GetBuffer().String()
+	}
+	assert.Contains(t, logged("--feature-gates=PodWebhook=false"), `gate="WorkloadSpread" value=false by="PodWebhook" byValue=false`)
+	assert.NotContains(t, logged(), "WorkloadSpread")
 }
 
 func TestGatesOfBothKinds(t *testing.T) {
