@@ -90,6 +90,32 @@ func TestProbesThatAreNoLongerListedStop(t *testing.T) {
 	}, entry("web", command("m#a", "check"), command("m#b", "check")), entry("old", command("m#a", "check")))
 }
 
+// TestClockThatIsSetBackDelaysNoProbe starts a container before the clock is set back by an hour.
+func TestClockThatIsSetBackDelaysNoProbe(t *testing.T) {
+	delayed := func(p *v1alpha1.ContainerProbe) { p.Probe.InitialDelaySeconds = 7 }
+	inWorld(t, func(w *world) {
+		w.runtime.does("check", succeeds("one"))
+		w.runtime.start("uid-web", "main", "A")
+		w.runtime.started["A"] = time.Now().Add(time.Hour)
+		w.begin()
+		agenttest.Pass(9 * time.Second)
+		assert.Equal(t, []string{"m#check Succeeded one"}, w.shows())
+	}, entry("web", command("m#check", "check", delayed)))
+}
+
+// TestStartOfAContainerIsMonotonic shows that later changes of the clock have no effect on the delay of a probe.
+func TestStartOfAContainerIsMonotonic(t *testing.T) {
+	now := time.Now()
+	for name, test := range map[string]struct{ started, want time.Time }{
+		"before":        {now.Round(0).Add(-time.Minute), now.Add(-time.Minute)},
+		"in the future": {now.Round(0).Add(time.Hour), now},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, since(now, test.started), "with the monotonic reading")
+		})
+	}
+}
+
 // Cases podprobemarker 11, 12.
 func TestRestartOfAContainer(t *testing.T) {
 	delayed := func(p *v1alpha1.ContainerProbe) { p.Probe.InitialDelaySeconds = 7 }

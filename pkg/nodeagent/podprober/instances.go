@@ -18,9 +18,10 @@ const listAge = 900 * time.Millisecond
 
 // instance is the newest instance of a container.
 type instance struct {
-	runtime   Runtime
-	id        string
-	state     runtimeapi.ContainerState
+	runtime Runtime
+	id      string
+	state   runtimeapi.ContainerState
+	// startedAt has a monotonic reading, see since.
 	startedAt time.Time
 }
 
@@ -52,9 +53,14 @@ func (i *instances) find(ctx context.Context, c clock.PassiveClock, runtimes []R
 	if err != nil {
 		return nil, fmt.Errorf("get status of container %s: %w", found.id, err)
 	}
-	found.startedAt = time.Unix(0, response.GetStatus().GetStartedAt())
+	found.startedAt = since(c.Now(), time.Unix(0, response.GetStatus().GetStartedAt()))
 	return found, nil
 }
+
+// since returns when the container started, with the monotonic reading of now. So a change of the node's clock does not
+// change when probes are due. A start in the future shows that the clock was set back: the container runs, so it started
+// by now.
+func since(now, started time.Time) time.Time { return now.Add(min(started.Sub(now), 0)) }
 
 // forget makes the next call of find list the containers again.
 func (i *instances) forget() {
