@@ -1,12 +1,14 @@
 package apiserver
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-base/featuregate"
+	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/admission/review"
 	"kruise.io/kruise/pkg/apis/apps"
@@ -34,7 +36,7 @@ var groups = []group{
 	{
 		name: apps.GroupName, install: appsinstall.Install,
 		kinds: func(gate featuregate.FeatureGate, b Backends) []rest.AnyKind {
-			return appsregistry.Kinds(gate, b.PullSecrets, b.Spreads)
+			return appsregistry.Kinds(gate, cmp.Or[clock.PassiveClock](b.Clock, clock.RealClock{}), b.PullSecrets, b.Spreads)
 		},
 	},
 	{
@@ -47,6 +49,8 @@ var groups = []group{
 
 // Backends are what some kinds need besides the store. A nil field leaves out what it is for.
 type Backends struct {
+	// Clock tells the time of kube-apiserver. Without it, kinds use the time of the machine.
+	Clock clock.PassiveClock
 	// PullSecrets serves nodeimages/pullsecrets.
 	PullSecrets *appsregistry.PullSecrets
 	// Spreads lets admission update the status of WorkloadSpreads.

@@ -97,6 +97,7 @@ func (o *Options) applyHost(config *apiserver.Config) error {
 	// configuration has a rate limit of its own.
 	config.Generic.ClientConfig.QPS, config.Generic.ClientConfig.Burst = 200, 400
 	config.Generic.ClientConfig.Wrap(o.Clock.Wrap)
+	config.Backends.Clock = o.Clock
 	return o.applyPullSecrets(config)
 }
 

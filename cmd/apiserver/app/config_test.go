@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apiserver/pkg/admission"
 	genericinitializer "k8s.io/apiserver/pkg/admission/initializer"
 	"k8s.io/client-go/kubernetes"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kruise.io/kruise/pkg/admission/initializer"
+	"kruise.io/kruise/pkg/apiserver"
 )
 
 // reviewer is a plugin that keeps its clients.
@@ -66,6 +68,18 @@ func TestWritesOfUsersDoNotDelayReviews(t *testing.T) {
 		assert.NoError(t, get(plugin.Host))
 		assert.NoError(t, getMetadata(plugin.Metadata))
 	}
+}
+
+// TestKindsUseTheTimeOfKubeAPIServer checks that kinds get the clock that reads the answers of the host cluster.
+func TestKindsUseTheTimeOfKubeAPIServer(t *testing.T) {
+	options, err := NewOptions()
+	require.NoError(t, err)
+	options.CoreAPI.CoreAPIKubeconfigPath = host(t)
+	scheme, err := apiserver.NewScheme()
+	require.NoError(t, err)
+	config := apiserver.NewConfig(scheme, serializer.NewCodecFactory(scheme), options.Gates.Kruise)
+	require.NoError(t, options.applyHost(config))
+	assert.Same(t, options.Clock, config.Backends.Clock)
 }
 
 // TestEveryReviewHasItsOwnClients checks the plugins that read the host cluster to answer reviews.

@@ -3,7 +3,9 @@ package apps
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/component-base/featuregate"
+	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/install"
@@ -14,7 +16,8 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-func nodeImage(gate featuregate.FeatureGate, secrets *PullSecrets) rest.AnyKind {
+// nodeImage takes the clock for the check of the times that nodes report.
+func nodeImage(gate featuregate.FeatureGate, clock clock.PassiveClock, secrets *PullSecrets) rest.AnyKind {
 	type image = apps.NodeImage
 	return &rest.Kind[*image]{
 		Plural: "nodeimages", Singular: "nodeimage", ClusterScoped: true,
@@ -23,7 +26,10 @@ func nodeImage(gate featuregate.FeatureGate, secrets *PullSecrets) rest.AnyKind 
 		Spec: func(c *image) any { return &c.Spec }, Status: func(c *image) any { return &c.Status },
 		Controlled: true, Closed: firstOff(gate, features.KruiseDaemon), Default: install.DefaultNodeImage,
 		Validate: validation.ValidateNodeImage, ValidateUpdate: validation.ValidateNodeImageUpdate,
-		ValidateStatus: validation.ValidateNodeImageStatusUpdate, Extend: secrets.extend,
+		ValidateStatus: func(c, old *image) field.ErrorList {
+			return validation.ValidateNodeImageStatusUpdate(c, old, clock.Now())
+		},
+		Extend: secrets.extend,
 		Columns: []rest.Column[*image]{
 			number("DESIRED", "Number of tags to pull.", func(c *image) int32 { return c.Status.Desired }),
 			number("PULLING", "Number of tags that are being pulled.", func(c *image) int32 { return c.Status.Pulling }),

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/features"
@@ -106,7 +107,7 @@ func extend(t *testing.T, secrets *PullSecrets, storage map[string]genericrest.S
 	t.Helper()
 	gate, err := features.New("")
 	require.NoError(t, err)
-	kind, ok := nodeImage(gate, secrets).(*rest.Kind[*apps.NodeImage])
+	kind, ok := nodeImage(gate, clock.RealClock{}, secrets).(*rest.Kind[*apps.NodeImage])
 	require.True(t, ok)
 	kind.Extend(storage)
 }

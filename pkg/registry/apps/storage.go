@@ -9,10 +9,11 @@ import (
 	"kruise.io/kruise/pkg/registry/rest"
 )
 
-// Kinds returns the kinds of the group. If secrets is nil, nodeimages/pullsecrets is not served. spreads may be nil; otherwise it writes
-// to the store of WorkloadSpreads.
+// Kinds returns the kinds of the group. The clock tells the time of kube-apiserver. If secrets is nil,
+// nodeimages/pullsecrets is not served. spreads may be nil; otherwise it writes to the store of WorkloadSpreads.
 func Kinds(
-	gate featuregate.FeatureGate, secrets *PullSecrets, spreads *rest.Statuses[apps.WorkloadSpread, v1beta1.WorkloadSpread],
+	gate featuregate.FeatureGate, clock clock.PassiveClock, secrets *PullSecrets,
+	spreads *rest.Statuses[apps.WorkloadSpread, v1beta1.WorkloadSpread],
 ) []rest.AnyKind {
 	return []rest.AnyKind{
 		advancedCronJob(gate),
@@ -23,12 +24,12 @@ func Kinds(
 		ephemeralJob(gate),
 		imageListPullJob(gate),
 		imagePullJob(gate),
-		nodeImage(gate, secrets),
+		nodeImage(gate, clock, secrets),
 		nodePodProbe(),
 		persistentPodState(),
 		podProbeMarker(gate),
 		resourceDistribution(gate),
-		sidecarSet(clock.RealClock{}),
+		sidecarSet(clock),
 		statefulSet(gate),
 		unitedDeployment(gate),
 		workloadSpread(gate, spreads),

@@ -329,15 +329,18 @@ func TestNamesOfImageKinds(t *testing.T) {
 	rulestest.Errors(t, []string{"metadata.namespace: Forbidden"}, validation.ValidateNodeImage(image))
 }
 
+// now is the time of kube-apiserver. It is not the time of the machine that runs the tests.
+var now = time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
+
 func TestStatusesOfImageKinds(t *testing.T) {
 	image, job, list := nodeImage(nil), pullJob(nil), listJob(nil)
-	require.Empty(t, validation.ValidateNodeImageStatusUpdate(image, image))
+	require.Empty(t, validation.ValidateNodeImageStatusUpdate(image, image, now))
 	require.Empty(t, validation.ValidateImagePullJobStatusUpdate(job, job))
 	require.Empty(t, validation.ValidateImageListPullJobStatusUpdate(list, list))
 
 	image.Status = apps.NodeImageStatus{Desired: -1, Succeeded: -1, Failed: -1, Pulling: -1, Waiting: -1}
 	rulestest.Errors(t, []string{"status.desired: -1", "status.succeeded: -1", "status.failed: -1", "status.pulling: -1", "status.waiting: -1"},
-		validation.ValidateNodeImageStatusUpdate(image, nodeImage(nil)))
+		validation.ValidateNodeImageStatusUpdate(image, nodeImage(nil), now))
 	job.Status = apps.ImagePullJobStatus{Desired: -1, Active: -1, Succeeded: -1, Failed: -1}
 	rulestest.Errors(t, []string{"status.desired: -1", "status.active: -1", "status.succeeded: -1", "status.failed: -1"},
 		validation.ValidateImagePullJobStatusUpdate(job, pullJob(nil)))
@@ -356,7 +359,7 @@ func TestReportsOfNodesAreChecked(t *testing.T) {
 		image.Status.ImageStatuses = map[string]apps.ImageStatus{"nginx": {Tags: reports}}
 		return image
 	}
-	at := func(d time.Duration) *metav1.Time { return new(metav1.NewTime(time.Now().Add(d))) }
+	at := func(d time.Duration) *metav1.Time { return new(metav1.NewTime(now.Add(d))) }
 	year9999 := new(metav1.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
 	largest := apps.ImageTagStatus{Tag: "1", Version: math.MaxInt64}
 	tests := map[string]struct {
@@ -376,7 +379,7 @@ func TestReportsOfNodesAreChecked(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			errs := validation.ValidateNodeImageStatusUpdate(stored(tc.after), stored(tc.before))
+			errs := validation.ValidateNodeImageStatusUpdate(stored(tc.after), stored(tc.before), now)
 			if tc.want == "" {
 				require.Empty(t, errs)
 				return

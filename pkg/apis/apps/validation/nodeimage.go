@@ -33,8 +33,9 @@ func ValidateNodeImageUpdate(nodeImage, old *apps.NodeImage) field.ErrorList {
 	})
 }
 
-// ValidateNodeImageStatusUpdate checks an update of a status.
-func ValidateNodeImageStatusUpdate(nodeImage, old *apps.NodeImage) field.ErrorList {
+// ValidateNodeImageStatusUpdate checks an update of a status. now is the time of kube-apiserver, because the
+// clock of this machine may be wrong.
+func ValidateNodeImageStatusUpdate(nodeImage, old *apps.NodeImage, now time.Time) field.ErrorList {
 	status, path := &nodeImage.Status, field.NewPath("status")
 	errs := append(
 		apivalidation.ValidateObjectMetaUpdate(&nodeImage.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata")),
@@ -42,7 +43,7 @@ func ValidateNodeImageStatusUpdate(nodeImage, old *apps.NodeImage) field.ErrorLi
 			{"desired", status.Desired}, {"succeeded", status.Succeeded}, {"failed", status.Failed},
 			{"pulling", status.Pulling}, {"waiting", status.Waiting},
 		}, path)...)
-	latest := time.Now().Add(maxClockDifference)
+	latest := now.Add(maxClockDifference)
 	for _, name := range slices.Sorted(maps.Keys(status.ImageStatuses)) {
 		stored := reports(old.Status.ImageStatuses[name].Tags)
 		wanted := versions(nodeImage.Spec.Images[name].Tags)
