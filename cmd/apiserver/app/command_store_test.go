@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -109,4 +110,29 @@ func TestRestoreHasNoQuota(t *testing.T) {
 			assert.DirExists(t, filepath.Join(to.dataDir, "restored"))
 		})
 	}
+}
+
+// TestSnapshotOfAFullStoreIsRestored restores the content of an etcd that refused writes, which the snapshot contains too.
+func TestSnapshotOfAFullStoreIsRestored(t *testing.T) {
+	from := newLocation()
+	from.dataDir, from.quota = shortDir(t), 1<<20
+	opened, stop, err := from.start(t.Context(), from.dataDir)
+	require.NoError(t, err)
+	record := &guard.Etcd{Client: opened.Client, Prefix: opened.Prefix, Groups: opened.Groups}
+	_, err = record.Write(t.Context(), guard.Record{Identity: "a", Generation: 1}, 0)
+	require.NoError(t, err)
+	for err == nil {
+		_, err = opened.Client.Put(t.Context(), "large", string(make([]byte, 200<<10)))
+	}
+	require.ErrorContains(t, err, "database space exceeded")
+	reader, err := opened.Client.Snapshot(t.Context())
+	require.NoError(t, err)
+	saved, err := io.ReadAll(reader)
+	require.NoError(t, err)
+	stop()
+
+	to := newLocation()
+	to.dataDir = shortDir(t)
+	_, err = store.Restore(t.Context(), to.dataDir, bytes.NewReader(saved), store.RestoreConfig{Finish: to.markRestored})
+	require.NoError(t, err)
 }

@@ -44,8 +44,17 @@ func Snapshot(ctx context.Context, store *Store, to io.Writer) (Saved, error) {
 }
 
 // MarkRestored marks a store that was restored from a snapshot, so that the guard does not open it without the operator if the
-// cluster knows the store. A snapshot may have the cluster's generation, because generations are seconds apart.
+// cluster knows the store. A snapshot may have the cluster's generation, because generations are seconds apart. If the
+// etcd of the snapshot refused writes for lack of space, the snapshot contains that alarm, which is disarmed first: the
+// restored etcd raises its own when it is full.
 func MarkRestored(ctx context.Context, store *Store) error {
+	alarms, err := store.Client.AlarmList(ctx)
+	if err != nil {
+		return fmt.Errorf("list the alarms: %w", err)
+	}
+	if err := acceptWrites(ctx, store.Client, alarms.Alarms); err != nil {
+		return err
+	}
 	return store.changeRecord(ctx, func(record *guard.Record) { *record = record.Restored() })
 }
 
@@ -91,7 +100,7 @@ func Defragment(ctx context.Context, client *clientv3.Client, report func(Defrag
 	}
 	// The alarm is raised by the size of the file, which a defragmentation makes smaller only after old revisions are
 	// dropped.
-	full := slices.ContainsFunc(alarms.Alarms, func(alarm *pb.AlarmMember) bool { return alarm.GetAlarm() == pb.AlarmType_NOSPACE })
+	full := slices.ContainsFunc(alarms.Alarms, outOfSpace)
 	if full {
 		_, err := client.Compact(ctx, alarms.Header.GetRevision(), clientv3.WithCompactPhysical())
 		if err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
@@ -108,16 +117,23 @@ func Defragment(ctx context.Context, client *clientv3.Client, report func(Defrag
 	if !full {
 		return false, nil
 	}
-	// Other alarms, such as one about damaged data, are left for the operator.
-	for _, alarm := range alarms.Alarms {
-		if alarm.GetAlarm() != pb.AlarmType_NOSPACE {
+	return true, acceptWrites(ctx, client, alarms.Alarms)
+}
+
+// outOfSpace returns true for the alarm with which etcd refuses writes for lack of space.
+func outOfSpace(alarm *pb.AlarmMember) bool { return alarm.GetAlarm() == pb.AlarmType_NOSPACE }
+
+// acceptWrites disarms the alarms about space. Other alarms, such as one about damaged data, are left for the operator.
+func acceptWrites(ctx context.Context, client *clientv3.Client, alarms []*pb.AlarmMember) error {
+	for _, alarm := range alarms {
+		if !outOfSpace(alarm) {
 			continue
 		}
 		if _, err := client.AlarmDisarm(ctx, (*clientv3.AlarmMember)(alarm)); err != nil {
-			return false, fmt.Errorf("disarm the alarm: %w", err)
+			return fmt.Errorf("disarm the alarm: %w", err)
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // defragment shrinks the file of one member, and returns its sizes before and after.
