@@ -169,5 +169,9 @@ func (t *Takeover) show(r *report) {
 				change.Object)
 		}
 	}
-	t.say("  %d objects, %d bytes in the store, which has space for %d bytes", r.Objects, r.Bytes, r.SpaceBytes)
+	space := "which does not say how much space it has"
+	if r.SpaceBytes >= 0 {
+		space = fmt.Sprintf("which has space for %d bytes", r.SpaceBytes)
+	}
+	t.say("  %d objects, %d bytes in the store, %s", r.Objects, r.Bytes, space)
 }
