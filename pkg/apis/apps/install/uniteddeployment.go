@@ -1,50 +1,20 @@
 package install
 
-import (
-	appsv1 "k8s.io/api/apps/v1"
+import "kruise.io/kruise/pkg/apis/apps"
 
-	"kruise.io/kruise/pkg/apis/apps"
-)
-
-// DefaultUnitedDeploymentTemplate fills the Pod templates and claim templates of what a user writes. old
-// is the stored object, nil on create. Unchanged parts of an update keep their stored values. The template
-// of a Deployment is not defaulted: the cluster applies its own defaults when the Deployments are created.
+// DefaultUnitedDeploymentTemplate fills the Pod template and the claim templates of statefulSetTemplate.
+// old is the stored object, nil on create. Unchanged parts of an update keep their stored values. The
+// other templates stay as the user wrote them: the server of their kind fills the workloads that the
+// controller creates.
 func DefaultUnitedDeploymentTemplate(united, old *apps.UnitedDeployment) {
-	if old == nil {
-		old = &apps.UnitedDeployment{}
-	}
-	template, stored := &united.Spec.Template, &old.Spec.Template
-	if set := template.StatefulSetTemplate; set != nil {
-		if before := stored.StatefulSetTemplate; before != nil {
-			defaultNative(&set.Spec, &before.Spec)
-		} else {
-			defaultNative(&set.Spec, nil)
-		}
-	}
-	if set := template.AdvancedStatefulSetTemplate; set != nil {
-		var before *apps.StatefulSet
-		if stored.AdvancedStatefulSetTemplate != nil {
-			before = &apps.StatefulSet{Spec: stored.AdvancedStatefulSetTemplate.Spec}
-		}
-		child := &apps.StatefulSet{Spec: set.Spec}
-		DefaultStatefulSetTemplate(child, before)
-		set.Spec = child.Spec
-	}
-	if set := template.CloneSetTemplate; set != nil {
-		var before *apps.CloneSet
-		if stored.CloneSetTemplate != nil {
-			before = &apps.CloneSet{Spec: stored.CloneSetTemplate.Spec}
-		}
-		child := &apps.CloneSet{Spec: set.Spec}
-		DefaultCloneSetTemplate(child, before)
-		set.Spec = child.Spec
-	}
-}
-
-func defaultNative(spec, old *appsv1.StatefulSetSpec) {
-	if old == nil {
-		defaultTemplates(&spec.Template, nil, spec.VolumeClaimTemplates, nil)
+	set := united.Spec.Template.StatefulSetTemplate
+	if set == nil {
 		return
 	}
-	defaultTemplates(&spec.Template, &old.Template, spec.VolumeClaimTemplates, old.VolumeClaimTemplates)
+	if old == nil || old.Spec.Template.StatefulSetTemplate == nil {
+		defaultTemplates(&set.Spec.Template, nil, set.Spec.VolumeClaimTemplates, nil)
+		return
+	}
+	stored := &old.Spec.Template.StatefulSetTemplate.Spec
+	defaultTemplates(&set.Spec.Template, &stored.Template, set.Spec.VolumeClaimTemplates, stored.VolumeClaimTemplates)
 }

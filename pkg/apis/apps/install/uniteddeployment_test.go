@@ -29,7 +29,7 @@ func TestDefaultUnitedDeploymentTemplate(t *testing.T) {
 				return s.StatefulSetTemplate.Spec.VolumeClaimTemplates
 			}, true,
 		},
-		"advancedStatefulSetTemplate": {
+		"advancedStatefulSetTemplate stays": {
 			func(s *apps.SubsetTemplate) {
 				s.AdvancedStatefulSetTemplate = &apps.AdvancedStatefulSetTemplateSpec{}
 				s.AdvancedStatefulSetTemplate.Spec.Template, s.AdvancedStatefulSetTemplate.Spec.VolumeClaimTemplates = *pod.DeepCopy(), claims()
@@ -39,9 +39,9 @@ func TestDefaultUnitedDeploymentTemplate(t *testing.T) {
 			},
 			func(s *apps.SubsetTemplate) []corev1.PersistentVolumeClaim {
 				return s.AdvancedStatefulSetTemplate.Spec.VolumeClaimTemplates
-			}, true,
+			}, false,
 		},
-		"cloneSetTemplate": {
+		"cloneSetTemplate stays": {
 			func(s *apps.SubsetTemplate) {
 				s.CloneSetTemplate = &apps.CloneSetTemplateSpec{}
 				s.CloneSetTemplate.Spec.Template, s.CloneSetTemplate.Spec.VolumeClaimTemplates = *pod.DeepCopy(), claims()
@@ -49,7 +49,7 @@ func TestDefaultUnitedDeploymentTemplate(t *testing.T) {
 			func(s *apps.SubsetTemplate) *corev1.PodTemplateSpec { return &s.CloneSetTemplate.Spec.Template },
 			func(s *apps.SubsetTemplate) []corev1.PersistentVolumeClaim {
 				return s.CloneSetTemplate.Spec.VolumeClaimTemplates
-			}, true,
+			}, false,
 		},
 		"deploymentTemplate stays": {
 			func(s *apps.SubsetTemplate) {
@@ -73,7 +73,7 @@ func TestDefaultUnitedDeploymentTemplate(t *testing.T) {
 			install.DefaultUnitedDeploymentTemplate(created, nil)
 			require.Equal(t, test.want, filled(created))
 			if test.claims != nil {
-				require.NotNil(t, test.claims(&created.Spec.Template)[0].Spec.VolumeMode)
+				require.Equal(t, test.want, test.claims(&created.Spec.Template)[0].Spec.VolumeMode != nil)
 			}
 
 			same := written()
