@@ -32823,6 +32823,26 @@ func schema_pkg_apis_apps_v1beta1_NodeTopologyTerm(ref common.ReferenceCallback)
 							},
 						},
 					},
+					"nodeTopologyKeys": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeTopologyKeys is the field of v1alpha1 in place of keys, so that a manifest or a patch that was written for v1alpha1 has the same effect here. The value is moved to keys and replaces the value there. It is never returned here.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: "",
+										Type:    []string{"string"},
+										Format:  "",
+									},
+								},
+							},
+						},
+					},
 				},
 				Required: []string{"keys"},
 			},
@@ -33571,6 +33591,12 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistributionTargets(ref common.Referen
 						SchemaProps: spec.SchemaProps{
 							Description: "namespaceSelector selects namespaces that get a copy by their labels. An empty selector selects none.",
 							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"namespaceLabelSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaceLabelSelector is the field of v1alpha1 in place of namespaceSelector, so that a manifest or a patch that was written for v1alpha1 has the same effect here. The value is moved to namespaceSelector and replaces the value there. It is never returned here.",
 							Ref:         ref(metav1.LabelSelector{}.OpenAPIModelName()),
 						},
 					},
@@ -34708,6 +34734,13 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) c
 					"customVersion": {
 						SchemaProps: spec.SchemaProps{
 							Description: "customVersion is a custom name for the current revision. injectionStrategy.revision can refer to it later. In v1alpha1, it is the label apps.kruise.io/sidecarset-custom-version.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace is the field of v1alpha1 in place of a namespaceSelector for the name of the namespace, so that a manifest or a patch that was written for v1alpha1 has the same effect here. The value replaces namespaceSelector. It is never returned here.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -36687,6 +36720,31 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubset(ref common.ReferenceCallb
 						SchemaProps: spec.SchemaProps{
 							Description: "patch is a strategic merge patch for the Pods of this subset. It can change labels, annotations and environment variables.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+					"requiredNodeSelectorTerm": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requiredNodeSelectorTerm is the field of v1alpha1 in place of requiredNodeSelector, so that a manifest or a patch that was written for v1alpha1 has the same effect here. The value is moved to requiredNodeSelector and replaces the value there. It is never returned here. The same is true of preferredNodeSelectorTerms.",
+							Ref:         ref(corev1.NodeSelectorTerm{}.OpenAPIModelName()),
+						},
+					},
+					"preferredNodeSelectorTerms": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "preferredNodeSelectorTerms is the field of v1alpha1 in place of preferredNodeSelector.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Default: map[string]interface{}{},
+										Ref:     ref(corev1.PreferredSchedulingTerm{}.OpenAPIModelName()),
+									},
+								},
+							},
 						},
 					},
 				},

@@ -21,6 +21,7 @@ func Funcs(serializer.CodecFactory) []any {
 		embedded,
 		images,
 		jobs,
+		namesOfV1alpha1,
 		sidecarSet,
 		statefulSet,
 		unitedDeployment,

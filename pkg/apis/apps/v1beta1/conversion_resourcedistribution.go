@@ -16,3 +16,15 @@ func Convert_v1beta1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(
 	out.Resource = apps.RawInOneForm(in.Resource)
 	return nil
 }
+
+// Convert_v1beta1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets takes the field of v1alpha1
+// too.
+func Convert_v1beta1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets(
+	in *ResourceDistributionTargets, out *apps.ResourceDistributionTargets, s conversion.Scope,
+) error {
+	err := autoConvert_v1beta1_ResourceDistributionTargets_To_apps_ResourceDistributionTargets(in, out, s)
+	if in.NamespaceLabelSelector != nil {
+		out.NamespaceSelector = *in.NamespaceLabelSelector
+	}
+	return err
+}

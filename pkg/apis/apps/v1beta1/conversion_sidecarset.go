@@ -59,7 +59,8 @@ func Convert_apps_SidecarSet_To_v1beta1_SidecarSet(in *apps.SidecarSet, out *Sid
 	return err
 }
 
-// Convert_v1beta1_SidecarSet_To_apps_SidecarSet is the inverse.
+// Convert_v1beta1_SidecarSet_To_apps_SidecarSet is the inverse. A namespace, the field of v1alpha1, replaces the
+// selector: this version never shows it, so the writer has set it now.
 func Convert_v1beta1_SidecarSet_To_apps_SidecarSet(in *SidecarSet, out *apps.SidecarSet, s conversion.Scope) error {
 	if err := autoConvert_v1beta1_SidecarSet_To_apps_SidecarSet(in, out, s); err != nil {
 		return err
@@ -69,7 +70,10 @@ func Convert_v1beta1_SidecarSet_To_apps_SidecarSet(in *SidecarSet, out *apps.Sid
 		found bool
 	)
 	out.Annotations, found = annotation.Take(out.Annotations, KeptFieldsAnnotation, &kept)
-	if !found || !apiequality.Semantic.DeepEqual(in.Spec.NamespaceSelector, kept.inV1beta1()) {
+	switch {
+	case in.Spec.Namespace != "":
+		kept = keptSidecarSet{Namespace: in.Spec.Namespace}
+	case !found || !apiequality.Semantic.DeepEqual(in.Spec.NamespaceSelector, kept.inV1beta1()):
 		kept = inV1alpha1(in.Spec.NamespaceSelector)
 	}
 	out.Spec.Namespace, out.Spec.NamespaceSelector = kept.Namespace, kept.NamespaceSelector
@@ -79,5 +83,7 @@ func Convert_v1beta1_SidecarSet_To_apps_SidecarSet(in *SidecarSet, out *apps.Sid
 // Convert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec leaves the namespace to the conversion of
 // the SidecarSet.
 func Convert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(in *apps.SidecarSetSpec, out *SidecarSetSpec, s conversion.Scope) error {
-	return autoConvert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(in, out, s)
+	err := autoConvert_apps_SidecarSetSpec_To_v1beta1_SidecarSetSpec(in, out, s)
+	out.Namespace = ""
+	return err
 }

@@ -3941,6 +3941,15 @@ func (m *NodeTopologyTerm) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.NodeTopologyKeys) > 0 {
+		for iNdEx := len(m.NodeTopologyKeys) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.NodeTopologyKeys[iNdEx])
+			copy(dAtA[i:], m.NodeTopologyKeys[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(m.NodeTopologyKeys[iNdEx])))
+			i--
+			dAtA[i] = 0x12
+		}
+	}
 	if len(m.Keys) > 0 {
 		for iNdEx := len(m.Keys) - 1; iNdEx >= 0; iNdEx-- {
 			i -= len(m.Keys[iNdEx])
@@ -4731,6 +4740,18 @@ func (m *ResourceDistributionTargets) MarshalToSizedBuffer(dAtA []byte) (int, er
 	_ = i
 	var l int
 	_ = l
+	if m.NamespaceLabelSelector != nil {
+		{
+			size, err := m.NamespaceLabelSelector.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x2a
+	}
 	{
 		size, err := m.NamespaceSelector.MarshalToSizedBuffer(dAtA[:i])
 		if err != nil {
@@ -5660,6 +5681,11 @@ func (m *SidecarSetSpec) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Namespace)
+	copy(dAtA[i:], m.Namespace)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Namespace)))
+	i--
+	dAtA[i] = 0x6a
 	i -= len(m.CustomVersion)
 	copy(dAtA[i:], m.CustomVersion)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.CustomVersion)))
@@ -7802,6 +7828,32 @@ func (m *WorkloadSpreadSubset) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.PreferredNodeSelectorTerms) > 0 {
+		for iNdEx := len(m.PreferredNodeSelectorTerms) - 1; iNdEx >= 0; iNdEx-- {
+			{
+				size, err := m.PreferredNodeSelectorTerms[iNdEx].MarshalToSizedBuffer(dAtA[:i])
+				if err != nil {
+					return 0, err
+				}
+				i -= size
+				i = encodeVarintGenerated(dAtA, i, uint64(size))
+			}
+			i--
+			dAtA[i] = 0x42
+		}
+	}
+	if m.RequiredNodeSelectorTerm != nil {
+		{
+			size, err := m.RequiredNodeSelectorTerm.MarshalToSizedBuffer(dAtA[:i])
+			if err != nil {
+				return 0, err
+			}
+			i -= size
+			i = encodeVarintGenerated(dAtA, i, uint64(size))
+		}
+		i--
+		dAtA[i] = 0x3a
+	}
 	if m.Patch != nil {
 		{
 			size, err := m.Patch.MarshalToSizedBuffer(dAtA[:i])
@@ -9376,6 +9428,12 @@ func (m *NodeTopologyTerm) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	if len(m.NodeTopologyKeys) > 0 {
+		for _, s := range m.NodeTopologyKeys {
+			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
 	return n
 }
 
@@ -9665,6 +9723,10 @@ func (m *ResourceDistributionTargets) Size() (n int) {
 	n += 1 + l + sovGenerated(uint64(l))
 	l = m.NamespaceSelector.Size()
 	n += 1 + l + sovGenerated(uint64(l))
+	if m.NamespaceLabelSelector != nil {
+		l = m.NamespaceLabelSelector.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
 	return n
 }
 
@@ -10029,6 +10091,8 @@ func (m *SidecarSetSpec) Size() (n int) {
 		}
 	}
 	l = len(m.CustomVersion)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Namespace)
 	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
@@ -10787,6 +10851,16 @@ func (m *WorkloadSpreadSubset) Size() (n int) {
 	if m.Patch != nil {
 		l = m.Patch.Size()
 		n += 1 + l + sovGenerated(uint64(l))
+	}
+	if m.RequiredNodeSelectorTerm != nil {
+		l = m.RequiredNodeSelectorTerm.Size()
+		n += 1 + l + sovGenerated(uint64(l))
+	}
+	if len(m.PreferredNodeSelectorTerms) > 0 {
+		for _, e := range m.PreferredNodeSelectorTerms {
+			l = e.Size()
+			n += 1 + l + sovGenerated(uint64(l))
+		}
 	}
 	return n
 }
@@ -11857,6 +11931,7 @@ func (this *NodeTopologyTerm) String() string {
 	}
 	s := strings.Join([]string{`&NodeTopologyTerm{`,
 		`Keys:` + fmt.Sprintf("%v", this.Keys) + `,`,
+		`NodeTopologyKeys:` + fmt.Sprintf("%v", this.NodeTopologyKeys) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -12116,6 +12191,7 @@ func (this *ResourceDistributionTargets) String() string {
 		`ExcludedNamespaces:` + strings.Replace(strings.Replace(this.ExcludedNamespaces.String(), "ResourceDistributionTargetNamespaces", "ResourceDistributionTargetNamespaces", 1), `&`, ``, 1) + `,`,
 		`IncludedNamespaces:` + strings.Replace(strings.Replace(this.IncludedNamespaces.String(), "ResourceDistributionTargetNamespaces", "ResourceDistributionTargetNamespaces", 1), `&`, ``, 1) + `,`,
 		`NamespaceSelector:` + strings.Replace(strings.Replace(fmt.Sprintf("%v", this.NamespaceSelector), "LabelSelector", "v1.LabelSelector", 1), `&`, ``, 1) + `,`,
+		`NamespaceLabelSelector:` + strings.Replace(fmt.Sprintf("%v", this.NamespaceLabelSelector), "LabelSelector", "v1.LabelSelector", 1) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -12393,6 +12469,7 @@ func (this *SidecarSetSpec) String() string {
 		`RevisionHistoryLimit:` + valueToStringGenerated(this.RevisionHistoryLimit) + `,`,
 		`PatchPodMetadata:` + repeatedStringForPatchPodMetadata + `,`,
 		`CustomVersion:` + fmt.Sprintf("%v", this.CustomVersion) + `,`,
+		`Namespace:` + fmt.Sprintf("%v", this.Namespace) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -12964,6 +13041,11 @@ func (this *WorkloadSpreadSubset) String() string {
 		repeatedStringForTolerations += fmt.Sprintf("%v", f) + ","
 	}
 	repeatedStringForTolerations += "}"
+	repeatedStringForPreferredNodeSelectorTerms := "[]PreferredSchedulingTerm{"
+	for _, f := range this.PreferredNodeSelectorTerms {
+		repeatedStringForPreferredNodeSelectorTerms += fmt.Sprintf("%v", f) + ","
+	}
+	repeatedStringForPreferredNodeSelectorTerms += "}"
 	s := strings.Join([]string{`&WorkloadSpreadSubset{`,
 		`Name:` + fmt.Sprintf("%v", this.Name) + `,`,
 		`RequiredNodeSelector:` + strings.Replace(fmt.Sprintf("%v", this.RequiredNodeSelector), "NodeSelectorTerm", "v11.NodeSelectorTerm", 1) + `,`,
@@ -12971,6 +13053,8 @@ func (this *WorkloadSpreadSubset) String() string {
 		`Tolerations:` + repeatedStringForTolerations + `,`,
 		`MaxReplicas:` + strings.Replace(fmt.Sprintf("%v", this.MaxReplicas), "IntOrString", "intstr.IntOrString", 1) + `,`,
 		`Patch:` + strings.Replace(fmt.Sprintf("%v", this.Patch), "RawExtension", "runtime.RawExtension", 1) + `,`,
+		`RequiredNodeSelectorTerm:` + strings.Replace(fmt.Sprintf("%v", this.RequiredNodeSelectorTerm), "NodeSelectorTerm", "v11.NodeSelectorTerm", 1) + `,`,
+		`PreferredNodeSelectorTerms:` + repeatedStringForPreferredNodeSelectorTerms + `,`,
 		`}`,
 	}, "")
 	return s
@@ -24083,6 +24167,38 @@ func (m *NodeTopologyTerm) Unmarshal(dAtA []byte) error {
 			}
 			m.Keys = append(m.Keys, string(dAtA[iNdEx:postIndex]))
 			iNdEx = postIndex
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field NodeTopologyKeys", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.NodeTopologyKeys = append(m.NodeTopologyKeys, string(dAtA[iNdEx:postIndex]))
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -26607,6 +26723,42 @@ func (m *ResourceDistributionTargets) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			if err := m.NamespaceSelector.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field NamespaceLabelSelector", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.NamespaceLabelSelector == nil {
+				m.NamespaceLabelSelector = &v1.LabelSelector{}
+			}
+			if err := m.NamespaceLabelSelector.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
 			iNdEx = postIndex
@@ -29732,6 +29884,38 @@ func (m *SidecarSetSpec) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.CustomVersion = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 13:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Namespace", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Namespace = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
@@ -36205,6 +36389,76 @@ func (m *WorkloadSpreadSubset) Unmarshal(dAtA []byte) error {
 				m.Patch = &runtime.RawExtension{}
 			}
 			if err := m.Patch.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 7:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field RequiredNodeSelectorTerm", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if m.RequiredNodeSelectorTerm == nil {
+				m.RequiredNodeSelectorTerm = &v11.NodeSelectorTerm{}
+			}
+			if err := m.RequiredNodeSelectorTerm.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 8:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field PreferredNodeSelectorTerms", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.PreferredNodeSelectorTerms = append(m.PreferredNodeSelectorTerms, v11.PreferredSchedulingTerm{})
+			if err := m.PreferredNodeSelectorTerms[len(m.PreferredNodeSelectorTerms)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
 			iNdEx = postIndex

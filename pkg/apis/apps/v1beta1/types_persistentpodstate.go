@@ -109,6 +109,13 @@ type NodeTopologyTerm struct {
 	// keys are the keys of the node labels, such as kubernetes.io/hostname.
 	// +listType=atomic
 	Keys []string `json:"keys" protobuf:"bytes,1,rep,name=keys"`
+
+	// nodeTopologyKeys is the field of v1alpha1 in place of keys, so that a manifest or a
+	// patch that was written for v1alpha1 has the same effect here. The value is moved to
+	// keys and replaces the value there. It is never returned here.
+	// +optional
+	// +listType=atomic
+	NodeTopologyKeys []string `json:"nodeTopologyKeys,omitempty" protobuf:"bytes,2,rep,name=nodeTopologyKeys"`
 }
 
 // PersistentPodStateStatus is the recorded state.

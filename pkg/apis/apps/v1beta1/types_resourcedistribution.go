@@ -95,6 +95,12 @@ type ResourceDistributionTargets struct {
 	// selects none.
 	// +optional
 	NamespaceSelector metav1.LabelSelector `json:"namespaceSelector,omitempty" protobuf:"bytes,4,opt,name=namespaceSelector"`
+
+	// namespaceLabelSelector is the field of v1alpha1 in place of namespaceSelector, so that a
+	// manifest or a patch that was written for v1alpha1 has the same effect here. The value is
+	// moved to namespaceSelector and replaces the value there. It is never returned here.
+	// +optional
+	NamespaceLabelSelector *metav1.LabelSelector `json:"namespaceLabelSelector,omitempty" protobuf:"bytes,5,opt,name=namespaceLabelSelector"`
 }
 
 // ResourceDistributionTargetNamespaces is a list of namespaces.

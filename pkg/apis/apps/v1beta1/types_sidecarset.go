@@ -115,6 +115,12 @@ type SidecarSetSpec struct {
 	// apps.kruise.io/sidecarset-custom-version.
 	// +optional
 	CustomVersion string `json:"customVersion,omitempty" protobuf:"bytes,12,opt,name=customVersion"`
+
+	// namespace is the field of v1alpha1 in place of a namespaceSelector for the name of the
+	// namespace, so that a manifest or a patch that was written for v1alpha1 has the same
+	// effect here. The value replaces namespaceSelector. It is never returned here.
+	// +optional
+	Namespace string `json:"namespace,omitempty" protobuf:"bytes,13,opt,name=namespace"`
 }
 
 // SidecarSetStatus is the observed state.

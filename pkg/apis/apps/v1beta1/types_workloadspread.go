@@ -163,6 +163,18 @@ type WorkloadSpreadSubset struct {
 	// +optional
 	// +patchStrategy=replace
 	Patch *runtime.RawExtension `json:"patch,omitempty" patchStrategy:"replace" protobuf:"bytes,6,opt,name=patch"`
+
+	// requiredNodeSelectorTerm is the field of v1alpha1 in place of requiredNodeSelector, so
+	// that a manifest or a patch that was written for v1alpha1 has the same effect here. The
+	// value is moved to requiredNodeSelector and replaces the value there. It is never
+	// returned here. The same is true of preferredNodeSelectorTerms.
+	// +optional
+	RequiredNodeSelectorTerm *corev1.NodeSelectorTerm `json:"requiredNodeSelectorTerm,omitempty" protobuf:"bytes,7,opt,name=requiredNodeSelectorTerm"`
+
+	// preferredNodeSelectorTerms is the field of v1alpha1 in place of preferredNodeSelector.
+	// +optional
+	// +listType=atomic
+	PreferredNodeSelectorTerms []corev1.PreferredSchedulingTerm `json:"preferredNodeSelectorTerms,omitempty" protobuf:"bytes,8,rep,name=preferredNodeSelectorTerms"`
 }
 
 // WorkloadSpreadStatus is the observed state.

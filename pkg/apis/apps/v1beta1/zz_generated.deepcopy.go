@@ -1779,6 +1779,11 @@ func (in *NodeTopologyTerm) DeepCopyInto(out *NodeTopologyTerm) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.NodeTopologyKeys != nil {
+		in, out := &in.NodeTopologyKeys, &out.NodeTopologyKeys
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	return
 }
 
@@ -2182,6 +2187,11 @@ func (in *ResourceDistributionTargets) DeepCopyInto(out *ResourceDistributionTar
 	in.ExcludedNamespaces.DeepCopyInto(&out.ExcludedNamespaces)
 	in.IncludedNamespaces.DeepCopyInto(&out.IncludedNamespaces)
 	in.NamespaceSelector.DeepCopyInto(&out.NamespaceSelector)
+	if in.NamespaceLabelSelector != nil {
+		in, out := &in.NamespaceLabelSelector, &out.NamespaceLabelSelector
+		*out = new(metav1.LabelSelector)
+		(*in).DeepCopyInto(*out)
+	}
 	return
 }
 
@@ -3675,6 +3685,18 @@ func (in *WorkloadSpreadSubset) DeepCopyInto(out *WorkloadSpreadSubset) {
 		in, out := &in.Patch, &out.Patch
 		*out = new(runtime.RawExtension)
 		(*in).DeepCopyInto(*out)
+	}
+	if in.RequiredNodeSelectorTerm != nil {
+		in, out := &in.RequiredNodeSelectorTerm, &out.RequiredNodeSelectorTerm
+		*out = new(v1.NodeSelectorTerm)
+		(*in).DeepCopyInto(*out)
+	}
+	if in.PreferredNodeSelectorTerms != nil {
+		in, out := &in.PreferredNodeSelectorTerms, &out.PreferredNodeSelectorTerms
+		*out = make([]v1.PreferredSchedulingTerm, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
 	}
 	return
 }

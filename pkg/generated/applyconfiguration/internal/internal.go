@@ -6686,6 +6686,12 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             scalar: string
           elementRelationship: atomic
+    - name: nodeTopologyKeys
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
 - name: io.kruise.kruise.pkg.apis.apps.v1beta1.PersistentPodAnnotation
   map:
     fields:
@@ -6909,6 +6915,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.ResourceDistributionTargetNamespaces
       default: {}
+    - name: namespaceLabelSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
     - name: namespaceSelector
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
@@ -7285,6 +7294,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: io.kruise.kruise.pkg.apis.apps.v1beta1.SidecarSetInjectionStrategy
       default: {}
+    - name: namespace
+      type:
+        scalar: string
     - name: namespaceSelector
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
@@ -7977,7 +7989,16 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: io.k8s.api.core.v1.PreferredSchedulingTerm
           elementRelationship: atomic
+    - name: preferredNodeSelectorTerms
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.api.core.v1.PreferredSchedulingTerm
+          elementRelationship: atomic
     - name: requiredNodeSelector
+      type:
+        namedType: io.k8s.api.core.v1.NodeSelectorTerm
+    - name: requiredNodeSelectorTerm
       type:
         namedType: io.k8s.api.core.v1.NodeSelectorTerm
     - name: tolerations

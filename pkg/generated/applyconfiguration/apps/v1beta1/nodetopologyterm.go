@@ -9,6 +9,10 @@ package v1beta1
 type NodeTopologyTermApplyConfiguration struct {
 	// keys are the keys of the node labels, such as kubernetes.io/hostname.
 	Keys []string `json:"keys,omitempty"`
+	// nodeTopologyKeys is the field of v1alpha1 in place of keys, so that a manifest or a
+	// patch that was written for v1alpha1 has the same effect here. The value is moved to
+	// keys and replaces the value there. It is never returned here.
+	NodeTopologyKeys []string `json:"nodeTopologyKeys,omitempty"`
 }
 
 // NodeTopologyTermApplyConfiguration constructs a declarative configuration of the NodeTopologyTerm type for use with
@@ -23,6 +27,16 @@ func NodeTopologyTerm() *NodeTopologyTermApplyConfiguration {
 func (b *NodeTopologyTermApplyConfiguration) WithKeys(values ...string) *NodeTopologyTermApplyConfiguration {
 	for i := range values {
 		b.Keys = append(b.Keys, values[i])
+	}
+	return b
+}
+
+// WithNodeTopologyKeys adds the given value to the NodeTopologyKeys field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the NodeTopologyKeys field.
+func (b *NodeTopologyTermApplyConfiguration) WithNodeTopologyKeys(values ...string) *NodeTopologyTermApplyConfiguration {
+	for i := range values {
+		b.NodeTopologyKeys = append(b.NodeTopologyKeys, values[i])
 	}
 	return b
 }

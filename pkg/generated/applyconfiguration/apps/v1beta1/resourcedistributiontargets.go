@@ -23,6 +23,10 @@ type ResourceDistributionTargetsApplyConfiguration struct {
 	// namespaceSelector selects namespaces that get a copy by their labels. An empty selector
 	// selects none.
 	NamespaceSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
+	// namespaceLabelSelector is the field of v1alpha1 in place of namespaceSelector, so that a
+	// manifest or a patch that was written for v1alpha1 has the same effect here. The value is
+	// moved to namespaceSelector and replaces the value there. It is never returned here.
+	NamespaceLabelSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceLabelSelector,omitempty"`
 }
 
 // ResourceDistributionTargetsApplyConfiguration constructs a declarative configuration of the ResourceDistributionTargets type for use with
@@ -60,5 +64,13 @@ func (b *ResourceDistributionTargetsApplyConfiguration) WithIncludedNamespaces(v
 // If called multiple times, the NamespaceSelector field is set to the value of the last call.
 func (b *ResourceDistributionTargetsApplyConfiguration) WithNamespaceSelector(value *v1.LabelSelectorApplyConfiguration) *ResourceDistributionTargetsApplyConfiguration {
 	b.NamespaceSelector = value
+	return b
+}
+
+// WithNamespaceLabelSelector sets the NamespaceLabelSelector field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NamespaceLabelSelector field is set to the value of the last call.
+func (b *ResourceDistributionTargetsApplyConfiguration) WithNamespaceLabelSelector(value *v1.LabelSelectorApplyConfiguration) *ResourceDistributionTargetsApplyConfiguration {
+	b.NamespaceLabelSelector = value
 	return b
 }

@@ -45,6 +45,10 @@ type SidecarSetSpecApplyConfiguration struct {
 	// can refer to it later. In v1alpha1, it is the label
 	// apps.kruise.io/sidecarset-custom-version.
 	CustomVersion *string `json:"customVersion,omitempty"`
+	// namespace is the field of v1alpha1 in place of a namespaceSelector for the name of the
+	// namespace, so that a manifest or a patch that was written for v1alpha1 has the same
+	// effect here. The value replaces namespaceSelector. It is never returned here.
+	Namespace *string `json:"namespace,omitempty"`
 }
 
 // SidecarSetSpecApplyConfiguration constructs a declarative configuration of the SidecarSetSpec type for use with
@@ -163,5 +167,13 @@ func (b *SidecarSetSpecApplyConfiguration) WithPatchPodMetadata(values ...*Sidec
 // If called multiple times, the CustomVersion field is set to the value of the last call.
 func (b *SidecarSetSpecApplyConfiguration) WithCustomVersion(value string) *SidecarSetSpecApplyConfiguration {
 	b.CustomVersion = &value
+	return b
+}
+
+// WithNamespace sets the Namespace field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Namespace field is set to the value of the last call.
+func (b *SidecarSetSpecApplyConfiguration) WithNamespace(value string) *SidecarSetSpecApplyConfiguration {
+	b.Namespace = &value
 	return b
 }

@@ -32,6 +32,13 @@ type WorkloadSpreadSubsetApplyConfiguration struct {
 	// patch is a strategic merge patch for the Pods of this subset. It can change labels,
 	// annotations and environment variables.
 	Patch *runtime.RawExtension `json:"patch,omitempty"`
+	// requiredNodeSelectorTerm is the field of v1alpha1 in place of requiredNodeSelector, so
+	// that a manifest or a patch that was written for v1alpha1 has the same effect here. The
+	// value is moved to requiredNodeSelector and replaces the value there. It is never
+	// returned here. The same is true of preferredNodeSelectorTerms.
+	RequiredNodeSelectorTerm *v1.NodeSelectorTermApplyConfiguration `json:"requiredNodeSelectorTerm,omitempty"`
+	// preferredNodeSelectorTerms is the field of v1alpha1 in place of preferredNodeSelector.
+	PreferredNodeSelectorTerms []v1.PreferredSchedulingTermApplyConfiguration `json:"preferredNodeSelectorTerms,omitempty"`
 }
 
 // WorkloadSpreadSubsetApplyConfiguration constructs a declarative configuration of the WorkloadSpreadSubset type for use with
@@ -95,5 +102,26 @@ func (b *WorkloadSpreadSubsetApplyConfiguration) WithMaxReplicas(value intstr.In
 // If called multiple times, the Patch field is set to the value of the last call.
 func (b *WorkloadSpreadSubsetApplyConfiguration) WithPatch(value runtime.RawExtension) *WorkloadSpreadSubsetApplyConfiguration {
 	b.Patch = &value
+	return b
+}
+
+// WithRequiredNodeSelectorTerm sets the RequiredNodeSelectorTerm field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RequiredNodeSelectorTerm field is set to the value of the last call.
+func (b *WorkloadSpreadSubsetApplyConfiguration) WithRequiredNodeSelectorTerm(value *v1.NodeSelectorTermApplyConfiguration) *WorkloadSpreadSubsetApplyConfiguration {
+	b.RequiredNodeSelectorTerm = value
+	return b
+}
+
+// WithPreferredNodeSelectorTerms adds the given value to the PreferredNodeSelectorTerms field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the PreferredNodeSelectorTerms field.
+func (b *WorkloadSpreadSubsetApplyConfiguration) WithPreferredNodeSelectorTerms(values ...*v1.PreferredSchedulingTermApplyConfiguration) *WorkloadSpreadSubsetApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithPreferredNodeSelectorTerms")
+		}
+		b.PreferredNodeSelectorTerms = append(b.PreferredNodeSelectorTerms, *values[i])
+	}
 	return b
 }
