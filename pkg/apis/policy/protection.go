@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kruise.io/kruise/pkg/apis/annotation"
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
@@ -48,6 +49,18 @@ func Protections() []Protection {
 			Text:  func(spec *PodUnavailableBudgetSpec) string { return replicasText(spec.ProtectTotalReplicas) },
 		},
 	}
+}
+
+// Settings are the same settings, as settings of a budget.
+func Settings() (settings []annotation.Setting[*PodUnavailableBudget]) {
+	for _, protection := range Protections() {
+		settings = append(settings, annotation.Setting[*PodUnavailableBudget]{
+			Key: protection.Annotation, Usual: protection.Usual,
+			Text: func(budget *PodUnavailableBudget) string { return protection.Text(&budget.Spec) },
+			Set:  func(budget *PodUnavailableBudget, text string) { protection.Set(&budget.Spec, text) },
+		})
+	}
+	return settings
 }
 
 // parseOperations is nil for a text that is no list of operations.

@@ -12,19 +12,5 @@ func AgreeOnProtection(budget, old *policy.PodUnavailableBudget) {
 	if old == nil {
 		old = &policy.PodUnavailableBudget{}
 	}
-	for _, setting := range policy.Protections() {
-		text, found := budget.Annotations[setting.Annotation]
-		oldText, oldFound := old.Annotations[setting.Annotation]
-		annotated := text != oldText || found != oldFound
-		field := setting.Text(&budget.Spec)
-		fieldChanged := field != setting.Text(&old.Spec)
-		switch {
-		case annotated && !fieldChanged:
-			setting.Set(&budget.Spec, text)
-		case fieldChanged && !annotated && found && field == "":
-			budget.Annotations = annotation.Without(budget.Annotations, setting.Annotation)
-		case fieldChanged && !annotated && found:
-			budget.Annotations = annotation.With(budget.Annotations, setting.Annotation, field)
-		}
-	}
+	annotation.Agree(policy.Settings(), budget, old)
 }

@@ -36,16 +36,7 @@ func Convert_v1alpha1_PodUnavailableBudget_To_policy_PodUnavailableBudget(
 	var kept keptBudget
 	out.Annotations, _ = annotation.Take(out.Annotations, KeptFieldsAnnotation, &kept)
 	out.Spec.IgnoredPodSelector, out.Spec.UnhealthyPodEvictionPolicy = kept.IgnoredPodSelector, kept.UnhealthyPodEvictionPolicy
-	for _, setting := range policy.Protections() {
-		text, found := out.Annotations[setting.Annotation]
-		if !found {
-			continue
-		}
-		setting.Set(&out.Spec, text)
-		if shown, only := kept.Annotations[setting.Annotation]; only && shown == text {
-			out.Annotations = annotation.Without(out.Annotations, setting.Annotation)
-		}
-	}
+	annotation.ToFields(policy.Settings(), out, kept.Annotations)
 	return nil
 }
 
@@ -57,17 +48,7 @@ func Convert_policy_PodUnavailableBudget_To_v1alpha1_PodUnavailableBudget(
 		return err
 	}
 	kept := keptBudget{IgnoredPodSelector: in.Spec.IgnoredPodSelector, UnhealthyPodEvictionPolicy: in.Spec.UnhealthyPodEvictionPolicy}
-	for _, setting := range policy.Protections() {
-		want := setting.Text(&in.Spec)
-		text, found := in.Annotations[setting.Annotation]
-		if want == "" || found && setting.Usual(text) == want {
-			continue
-		}
-		out.Annotations = annotation.With(out.Annotations, setting.Annotation, want)
-		if !found {
-			kept.Annotations = annotation.With(kept.Annotations, setting.Annotation, want)
-		}
-	}
+	kept.Annotations = annotation.ToMetadata(policy.Settings(), in, out)
 	if kept.Annotations == nil && kept.IgnoredPodSelector == nil && kept.UnhealthyPodEvictionPolicy == nil {
 		return nil
 	}
