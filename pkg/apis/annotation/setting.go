@@ -8,6 +8,9 @@ type Setting[T metav1.Object] struct {
 	// Key is the key of the annotation, or of the label if Label is true.
 	Key   string
 	Label bool
+	// Has reports whether the object can have the field. If it cannot, its metadata stays. If Has is nil, each
+	// object can.
+	Has func(obj T) bool
 	// Usual returns a text as Text would return its value, and "" for a text without a valid value.
 	Usual func(text string) string
 	// Text returns the field as text. It returns "" if the field is not set.
@@ -18,11 +21,14 @@ type Setting[T metav1.Object] struct {
 
 // Agree makes the fields and the metadata of an object agree after a write. old is the stored object, or an
 // empty one on create. If only the metadata changed, the field follows. If only the field changed, metadata
-// that the object has follows. If both changed, they stay as they are written. A field that the object could
-// not have before follows its metadata too.
+// that the object has follows. If both changed, they stay as they are written. A field that is not set, and was not
+// before, follows too: an object that could not have the field had only the metadata.
 func Agree[T metav1.Object](settings []Setting[T], obj, old T) {
 	for i := range settings {
 		s := &settings[i]
+		if s.Has != nil && !s.Has(obj) {
+			continue
+		}
 		text, found := s.metadata(obj)[s.Key]
 		oldText, oldFound := s.metadata(old)[s.Key]
 		changed, field := text != oldText || found != oldFound, s.Text(obj)

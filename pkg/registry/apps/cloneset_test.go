@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/registry/rest"
 )
@@ -37,6 +38,10 @@ func TestTemplatesAreDefaultedUnlessTheGateSaysNo(t *testing.T) {
 		require.NoError(t, gate.SetFromMap(map[string]bool{string(features.TemplateNoDefaults): off}))
 		kind, ok := cloneSet(gate).(*rest.Kind[*apps.CloneSet])
 		require.True(t, ok)
-		assert.Equal(t, off, kind.Default == nil)
+		set := &apps.CloneSet{}
+		set.Labels = map[string]string{pub.CloneSetScalingExcludePreparingDeleteKey: "true"}
+		kind.Default(set, nil)
+		assert.Equal(t, off, set.Spec.Template.Spec.RestartPolicy == "")
+		assert.True(t, set.Spec.ScaleStrategy.ExcludePreparingDelete, "the field follows the label in any case")
 	}
 }

@@ -17,17 +17,21 @@ var cloneSet = []any{
 	fuzzCloneSet, fuzzCloneSetSpec, fuzzUpdateStrategy, fuzzRollingUpdate, fuzzInPlaceUpdate, fuzzV1alpha1CloneSet, fuzzV1beta1CloneSet,
 }
 
-// fuzzCloneSet sets the label wherever the field is set, as v1alpha1 does. A label or an annotation without its
-// field, as v1beta1 can write it, is there in half of all cases.
+// fuzzCloneSet adds labels and annotations that agree with their fields to half of all fields. Where there is no
+// field for it, an annotation has any text.
 func fuzzCloneSet(cloneSet *apps.CloneSet, c randfill.Continue) {
 	c.FillNoCustom(cloneSet)
-	if cloneSet.Spec.ScaleStrategy.ExcludePreparingDelete || c.Bool() {
-		cloneSet.Labels = put(cloneSet.Labels, pub.CloneSetScalingExcludePreparingDeleteKey, "true")
-	}
-	rolling := cloneSet.Spec.UpdateStrategy.RollingUpdate
-	if rolling == nil || rolling.InPlaceUpdateStrategy == nil || rolling.InPlaceUpdateStrategy.ImagePreDownloadTimeoutSeconds == nil {
-		if c.Bool() {
-			cloneSet.Annotations = put(cloneSet.Annotations, pub.ImagePreDownloadTimeoutSecondsKey, texts[c.Intn(len(texts))])
+	for _, setting := range apps.CloneSetSettings() {
+		text := setting.Text(cloneSet)
+		if text == "" {
+			text = texts[c.Intn(len(texts))]
+		}
+		switch {
+		case c.Bool():
+		case setting.Label:
+			cloneSet.Labels = put(cloneSet.Labels, setting.Key, text)
+		case !setting.Has(cloneSet) || setting.Usual(text) == setting.Text(cloneSet):
+			cloneSet.Annotations = put(cloneSet.Annotations, setting.Key, text)
 		}
 	}
 }

@@ -1,45 +1,32 @@
 package v1alpha1
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/conversion"
 
+	"kruise.io/kruise/pkg/apis/annotation"
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// Convert_v1alpha1_CloneSet_To_apps_CloneSet sets the fields that v1alpha1 has in metadata: a label, three
-// annotations, and the annotation KeptFieldsAnnotation.
+// Convert_v1alpha1_CloneSet_To_apps_CloneSet sets the fields that v1alpha1 has in metadata: a label and three
+// annotations, which stay, and the annotation KeptFieldsAnnotation.
 func Convert_v1alpha1_CloneSet_To_apps_CloneSet(in *CloneSet, out *apps.CloneSet, s conversion.Scope) error {
 	if err := autoConvert_v1alpha1_CloneSet_To_apps_CloneSet(in, out, s); err != nil {
 		return err
 	}
 	kept := takeKeptCloneSet(out)
-	if excludes(in.Labels) && !slices.Contains(kept.Metadata, pub.CloneSetScalingExcludePreparingDeleteKey) {
-		out.Spec.ScaleStrategy.ExcludePreparingDelete = true
-	}
-	preDownloadToFields(out, kept.Metadata)
+	annotation.ToFields(apps.CloneSetSettings(), out, kept.Shown)
 	kept.restore(string(in.Spec.UpdateStrategy.Type), &out.Spec.UpdateStrategy)
 	return nil
 }
 
 // Convert_apps_CloneSet_To_v1alpha1_CloneSet is the inverse. A field that is set decides about its label or
-// annotation. One that is not set leaves it as it is stored, because controllers heed it there.
+// annotation. One that is not set leaves it as it is stored.
 func Convert_apps_CloneSet_To_v1alpha1_CloneSet(in *apps.CloneSet, out *CloneSet, s conversion.Scope) error {
 	if err := autoConvert_apps_CloneSet_To_v1alpha1_CloneSet(in, out, s); err != nil {
 		return err
 	}
-	if in.Spec.ScaleStrategy.ExcludePreparingDelete {
-		out.Labels = with(out.Labels, pub.CloneSetScalingExcludePreparingDeleteKey, "true")
-	}
-	preDownloadToAnnotations(in, out)
-	return keepCloneSet(in, out, s)
-}
-
-// excludes reports whether the labels exclude Pods in state PreparingDelete from the replicas.
-func excludes(labels map[string]string) bool {
-	return labels[pub.CloneSetScalingExcludePreparingDeleteKey] == "true"
+	return keepCloneSet(in, out, annotation.ToMetadata(apps.CloneSetSettings(), in, out), s)
 }
 
 // Convert_v1alpha1_CloneSetSpec_To_apps_CloneSetSpec takes apiVersion and kind off the claim

@@ -22,9 +22,8 @@ type keptCloneSet struct {
 	Type apps.CloneSetUpdateStrategyType `json:"type,omitempty"`
 	// RollingUpdate is nil when v1beta1 has no such block.
 	RollingUpdate *keptRollingUpdate `json:"rollingUpdate,omitempty"`
-	// Metadata are the keys of the label and the annotations that v1beta1 has without their field. They stay
-	// there, so that a write through v1alpha1 that changes nothing changes nothing stored.
-	Metadata []string `json:"metadata,omitempty"`
+	// Shown are the label and the annotations that are shown for fields, and are not the object's own.
+	Shown map[string]string `json:"shown,omitempty"`
 }
 
 // +k8s:deepcopy-gen=false
@@ -36,8 +35,8 @@ type keptRollingUpdate struct {
 	PodUpdatePolicy pub.PodUpdatePolicyType `json:"podUpdatePolicy"`
 }
 
-// keepCloneSet writes the annotation when the way back would lose something.
-func keepCloneSet(in *apps.CloneSet, out *CloneSet, s conversion.Scope) error {
+// keepCloneSet writes the annotation when the way back would lose something, or would store what is only shown.
+func keepCloneSet(in *apps.CloneSet, out *CloneSet, shown map[string]string, s conversion.Scope) error {
 	back := &apps.CloneSetUpdateStrategy{}
 	if err := Convert_v1alpha1_CloneSetUpdateStrategy_To_apps_CloneSetUpdateStrategy(&out.Spec.UpdateStrategy, back, s); err != nil {
 		return err
@@ -46,33 +45,13 @@ func keepCloneSet(in *apps.CloneSet, out *CloneSet, s conversion.Scope) error {
 	if apiequality.Semantic.DeepEqual(want, keptCloneSetOf(want.V1alpha1Type, back)) {
 		want = keptCloneSet{}
 	}
-	want.Metadata = metadataWithoutFields(in)
+	want.Shown = shown
 	if apiequality.Semantic.DeepEqual(want, keptCloneSet{}) {
 		return nil
 	}
 	var err error
 	out.Annotations, err = withKept(out.Annotations, want)
 	return err
-}
-
-// metadataWithoutFields returns the keys of the label and the annotations that the way back would set fields
-// from, although the hub has only the metadata.
-func metadataWithoutFields(in *apps.CloneSet) (keys []string) {
-	if excludes(in.Labels) && !in.Spec.ScaleStrategy.ExcludePreparingDelete {
-		keys = append(keys, pub.CloneSetScalingExcludePreparingDeleteKey)
-	}
-	rolling := in.Spec.UpdateStrategy.RollingUpdate
-	if rolling == nil || rolling.InPlaceUpdateStrategy == nil {
-		return keys
-	}
-	for _, field := range preDownloadFields() {
-		text, found := in.Annotations[field.annotation]
-		_, isSet := field.text(rolling.InPlaceUpdateStrategy)
-		if found && !isSet && field.set(&apps.InPlaceUpdateStrategy{}, text) {
-			keys = append(keys, field.annotation)
-		}
-	}
-	return keys
 }
 
 func keptCloneSetOf(shown string, in *apps.CloneSetUpdateStrategy) keptCloneSet {

@@ -1,7 +1,6 @@
 package v1alpha1_test
 
 import (
-	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -220,55 +219,58 @@ func TestExcludePreparingDelete(t *testing.T) {
 	}
 }
 
-// kubectl label and kubectl annotate write through v1beta1. v1alpha1 shows what they wrote, and a write through
-// v1alpha1 that changes something else leaves it where it is.
-func TestMetadataWithoutFieldsStaysMetadata(t *testing.T) {
+// v1alpha1 shows fields of v1beta1 in metadata. A write through v1alpha1 that does not change these does not store them.
+func TestShownMetadataIsNotStored(t *testing.T) {
 	const exclude = pub.CloneSetScalingExcludePreparingDeleteKey
-	texts := map[string]string{parallelism: "5", timeout: "060", minReady: "2"}
-	kept := `{"metadata":["` + exclude + `","` + parallelism + `","` + timeout + `","` + minReady + `"]}`
+	number := func(n int32) *intstr.IntOrString { return new(intstr.FromInt32(n)) }
 	cases := map[string]struct {
 		edit        func(*v1alpha1.CloneSet)
 		annotations map[string]string
-		labelled    bool
 		fields      v1beta1.InPlaceUpdateStrategy
-		field       bool
+		excludes    bool
 	}{
-		"untouched": {func(*v1alpha1.CloneSet) {}, texts, true, v1beta1.InPlaceUpdateStrategy{}, false},
-		"another field changed": {
-			func(c *v1alpha1.CloneSet) { c.Spec.MinReadySeconds = 9 }, texts, true, v1beta1.InPlaceUpdateStrategy{}, false,
+		"untouched": {
+			func(*v1alpha1.CloneSet) {}, map[string]string{timeout: "060"},
+			v1beta1.InPlaceUpdateStrategy{ImagePreDownloadParallelism: number(5), ImagePreDownloadTimeoutSeconds: new(int32(60))}, true,
 		},
-		"a value changed": {
-			func(c *v1alpha1.CloneSet) { c.Annotations[parallelism] = "6" },
-			map[string]string{parallelism: "6", timeout: "060", minReady: "2"}, true, v1beta1.InPlaceUpdateStrategy{}, false,
+		"changed": {
+			func(c *v1alpha1.CloneSet) { c.Annotations[parallelism], c.Annotations[timeout] = "6", "70" },
+			map[string]string{parallelism: "6", timeout: "70"},
+			v1beta1.InPlaceUpdateStrategy{ImagePreDownloadParallelism: number(6), ImagePreDownloadTimeoutSeconds: new(int32(70))}, true,
 		},
 		"removed": {
 			func(c *v1alpha1.CloneSet) {
+				delete(c.Annotations, parallelism)
 				delete(c.Annotations, timeout)
 				delete(c.Labels, exclude)
 			},
-			map[string]string{parallelism: "5", minReady: "2"}, false, v1beta1.InPlaceUpdateStrategy{}, false,
+			map[string]string{}, v1beta1.InPlaceUpdateStrategy{}, false,
 		},
 		"written without what v1alpha1 read": {
 			func(c *v1alpha1.CloneSet) { c.Annotations = map[string]string{parallelism: "5"} },
-			map[string]string{}, true, v1beta1.InPlaceUpdateStrategy{ImagePreDownloadParallelism: new(intstr.FromInt32(5))}, true,
+			map[string]string{parallelism: "5"}, v1beta1.InPlaceUpdateStrategy{ImagePreDownloadParallelism: number(5)}, true,
 		},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			written := &v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{exclude: "true"}, Annotations: maps.Clone(texts)}}
-			written.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: pub.InPlaceIfPossiblePodUpdatePolicy}
+			written := &v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{timeout: "060"}}}
+			written.Spec.ScaleStrategy.ExcludePreparingDelete = true
+			written.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{
+				PodUpdatePolicy: pub.InPlaceIfPossiblePodUpdatePolicy,
+				InPlaceUpdateStrategy: &v1beta1.InPlaceUpdateStrategy{
+					ImagePreDownloadParallelism: number(5), ImagePreDownloadTimeoutSeconds: new(int32(60)),
+				},
+			}
 			alpha := toAlpha(t, written)
 			require.Equal(t, "true", alpha.Labels[exclude])
-			require.JSONEq(t, kept, alpha.Annotations[v1alpha1.KeptFieldsAnnotation])
-			for key, text := range texts {
-				require.Equal(t, text, alpha.Annotations[key])
-			}
+			require.Equal(t, "5", alpha.Annotations[parallelism])
+			require.Equal(t, "060", alpha.Annotations[timeout])
+			require.JSONEq(t, `{"shown":{"`+exclude+`":"true","`+parallelism+`":"5"}}`, alpha.Annotations[v1alpha1.KeptFieldsAnnotation])
 			test.edit(alpha)
 			read := toBeta(t, alpha)
 			require.Equal(t, test.annotations, read.Annotations)
-			require.Equal(t, test.labelled, read.Labels[exclude] == "true")
 			require.Equal(t, &test.fields, read.Spec.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy)
-			require.Equal(t, test.field, read.Spec.ScaleStrategy.ExcludePreparingDelete)
+			require.Equal(t, test.excludes, read.Spec.ScaleStrategy.ExcludePreparingDelete)
 		})
 	}
 }

@@ -24,7 +24,6 @@ func TestPreDownloadAnnotationsBecomeFields(t *testing.T) {
 		updateType  v1alpha1.CloneSetUpdateStrategyType
 		annotations map[string]string
 		want        *v1beta1.InPlaceUpdateStrategy
-		left        map[string]string
 	}{
 		"all three": {
 			"InPlaceIfPossible", map[string]string{parallelism: "5", timeout: "60", minReady: "2"},
@@ -32,25 +31,25 @@ func TestPreDownloadAnnotationsBecomeFields(t *testing.T) {
 				ImagePreDownloadParallelism:         new(intstr.FromInt32(5)),
 				ImagePreDownloadTimeoutSeconds:      ptr.To[int32](60),
 				ImagePreDownloadMinUpdatedReadyPods: new(intstr.FromInt32(2)),
-			}, map[string]string{},
+			},
 		},
-		"a number of ready Pods, others stay": {
+		"a number of ready Pods, beside another annotation": {
 			"InPlaceOnly", map[string]string{minReady: "3", "a": "b"},
-			&v1beta1.InPlaceUpdateStrategy{ImagePreDownloadMinUpdatedReadyPods: new(intstr.FromInt32(3))}, map[string]string{"a": "b"},
+			&v1beta1.InPlaceUpdateStrategy{ImagePreDownloadMinUpdatedReadyPods: new(intstr.FromInt32(3))},
 		},
 		"a percentage of ready Pods, which the field cannot have": {
-			"InPlaceOnly", map[string]string{minReady: "10%"}, &v1beta1.InPlaceUpdateStrategy{}, map[string]string{minReady: "10%"},
+			"InPlaceOnly", map[string]string{minReady: "10%"}, &v1beta1.InPlaceUpdateStrategy{},
 		},
 		"texts that are no values have no effect and stay": {
 			"InPlaceOnly", map[string]string{parallelism: "50%", timeout: "soon", minReady: "-1"},
-			&v1beta1.InPlaceUpdateStrategy{}, map[string]string{parallelism: "50%", timeout: "soon", minReady: "-1"},
+			&v1beta1.InPlaceUpdateStrategy{},
 		},
 		"written unusually": {
 			"InPlaceOnly", map[string]string{timeout: "060"},
-			&v1beta1.InPlaceUpdateStrategy{ImagePreDownloadTimeoutSeconds: ptr.To[int32](60)}, map[string]string{timeout: "060"},
+			&v1beta1.InPlaceUpdateStrategy{ImagePreDownloadTimeoutSeconds: ptr.To[int32](60)},
 		},
 		"nothing is updated in place": {
-			"ReCreate", map[string]string{parallelism: "5"}, nil, map[string]string{parallelism: "5"},
+			"ReCreate", map[string]string{parallelism: "5"}, nil,
 		},
 	}
 	for name, test := range cases {
@@ -60,7 +59,7 @@ func TestPreDownloadAnnotationsBecomeFields(t *testing.T) {
 			before := written.DeepCopy()
 			beta := toBeta(t, written)
 			require.Equal(t, test.want, beta.Spec.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy)
-			require.Equal(t, test.left, beta.Annotations)
+			require.Equal(t, test.annotations, beta.Annotations, "v1beta1 shows the annotations too")
 			require.Equal(t, before.Annotations, written.Annotations, "conversion must not change what it reads")
 			require.Equal(t, test.annotations, toAlpha(t, beta).Annotations)
 		})
