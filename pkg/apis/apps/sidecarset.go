@@ -4,7 +4,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kruise.io/kruise/pkg/apis/annotation"
+	"kruise.io/kruise/pkg/apis/pub"
 )
+
+// SidecarSetSettings returns the settings that a SidecarSet has both as a field and in its metadata.
+func SidecarSetSettings() []annotation.Setting[*SidecarSet] {
+	return []annotation.Setting[*SidecarSet]{{
+		Key: pub.SidecarSetCustomVersionKey, Label: true,
+		Usual: func(text string) string { return text },
+		Text:  func(set *SidecarSet) string { return set.Spec.CustomVersion },
+		Set:   func(set *SidecarSet, text string) { set.Spec.CustomVersion = text },
+	}}
+}
 
 // KeepsRunning reports whether the init container is a sidecar, which runs beside the other containers.
 func (c *SidecarContainer) KeepsRunning() bool {

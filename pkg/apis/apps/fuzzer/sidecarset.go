@@ -12,7 +12,15 @@ import (
 
 var sidecarSet = []any{
 	fuzzSidecarSetSpec, fuzzSidecarSetUpdateStrategy, fuzzSidecarContainer, fuzzInjectRevision, fuzzPatchPodMetadata,
-	fuzzV1alpha1SidecarSet,
+	fuzzSidecarSet, fuzzV1alpha1SidecarSet,
+}
+
+// fuzzSidecarSet adds a label that agrees with the custom version to half of all SidecarSets.
+func fuzzSidecarSet(set *apps.SidecarSet, c randfill.Continue) {
+	c.FillNoCustom(set)
+	if c.Bool() {
+		set.Labels = put(set.Labels, pub.SidecarSetCustomVersionKey, set.Spec.CustomVersion)
+	}
 }
 
 func fuzzSidecarSetSpec(spec *apps.SidecarSetSpec, c randfill.Continue) {

@@ -5,22 +5,25 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"kruise.io/kruise/pkg/apis/annotation"
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
-// DefaultSidecarSet fills the containers and volumes of a SidecarSet written by a user, and writes the
-// hashes that Pods are compared by. old is the stored object, nil on create. Unchanged parts of an update
-// keep their stored values.
+// DefaultSidecarSet fills the containers and volumes of a SidecarSet written by a user, synchronizes the custom
+// version with its label, and writes the hashes that Pods are compared by. old is the stored object, nil on
+// create. Unchanged parts of an update keep their stored values.
 func DefaultSidecarSet(set, old *apps.SidecarSet) {
 	parts := sidecarParts(&set.Spec)
 	if old == nil {
 		podtemplate.DefaultParts(parts, nil, defaultProcMount)
+		old = &apps.SidecarSet{}
 	} else {
 		podtemplate.DefaultParts(parts, sidecarParts(&old.Spec), defaultProcMount)
 	}
+	annotation.Agree(apps.SidecarSetSettings(), set, old)
 	for i := range parts.InitContainers {
 		set.Spec.InitContainers[i].Container = parts.InitContainers[i]
 	}

@@ -111,3 +111,28 @@ func TestProcMountOfASidecarSet(t *testing.T) {
 		"a new image is upgraded in running Pods")
 	require.NotEqual(t, same.Annotations[pub.SidecarSetHashKey], upgraded.Annotations[pub.SidecarSetHashKey])
 }
+
+// kubectl label writes v1beta1, which has the custom version as a field too.
+func TestCustomVersionAndItsLabelAgree(t *testing.T) {
+	set := func(label, version string) *apps.SidecarSet {
+		s := &apps.SidecarSet{Spec: apps.SidecarSetSpec{CustomVersion: version}}
+		if label != "" {
+			s.Labels = map[string]string{pub.SidecarSetCustomVersionKey: label}
+		}
+		return s
+	}
+	for name, test := range map[string]struct{ old, written, want *apps.SidecarSet }{
+		"created with the label": {nil, set("v1", ""), set("v1", "v1")},
+		"created with the field": {nil, set("", "v1"), set("", "v1")},
+		"label changes":          {set("v1", "v1"), set("v2", "v1"), set("v2", "v2")},
+		"label is removed":       {set("v1", "v1"), set("", "v1"), set("", "")},
+		"field changes":          {set("v1", "v1"), set("v1", "v2"), set("v2", "v2")},
+		"field goes":             {set("v1", "v1"), set("v1", ""), set("", "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			install.DefaultSidecarSet(test.written, test.old)
+			require.Equal(t, test.want.Spec.CustomVersion, test.written.Spec.CustomVersion)
+			require.Equal(t, test.want.Labels[pub.SidecarSetCustomVersionKey], test.written.Labels[pub.SidecarSetCustomVersionKey])
+		})
+	}
+}

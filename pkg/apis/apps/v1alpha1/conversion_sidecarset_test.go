@@ -133,39 +133,67 @@ func TestNamespaceGivesWayToASelectorForIt(t *testing.T) {
 	}
 }
 
+// The label stays, so that SidecarSets can be selected by it in both versions.
 func TestCustomVersion(t *testing.T) {
 	const key = pub.SidecarSetCustomVersionKey
 	for name, test := range map[string]struct {
-		labels, left map[string]string
-		want         string
+		labels map[string]string
+		want   string
 	}{
-		"no label":    {nil, nil, ""},
-		"label":       {map[string]string{key: "v1", "a": "b"}, map[string]string{"a": "b"}, "v1"},
-		"empty label": {map[string]string{key: ""}, map[string]string{key: ""}, ""},
+		"no label":    {nil, ""},
+		"label":       {map[string]string{key: "v1", "a": "b"}, "v1"},
+		"empty label": {map[string]string{key: ""}, ""},
 	} {
 		t.Run("from v1alpha1: "+name, func(t *testing.T) {
 			written := &v1alpha1.SidecarSet{ObjectMeta: metav1.ObjectMeta{Labels: test.labels}}
 			before := written.DeepCopy()
 			beta := sidecarSetToBeta(t, written)
 			require.Equal(t, test.want, beta.Spec.CustomVersion)
-			require.Equal(t, test.left, beta.Labels)
+			require.Equal(t, test.labels, beta.Labels)
 			require.Equal(t, before, written, "conversion must not change what it reads")
-			require.Equal(t, test.labels, sidecarSetToAlpha(t, beta).Labels)
+			require.Equal(t, before, sidecarSetToAlpha(t, beta))
 		})
 	}
 	for name, test := range map[string]struct {
 		version      string
 		labels, want map[string]string
 	}{
-		"field":             {"v2", map[string]string{"a": "b"}, map[string]string{"a": "b", key: "v2"}},
-		"field over label":  {"v2", map[string]string{key: "v1"}, map[string]string{key: "v2"}},
-		"label of no field": {"", map[string]string{key: "v1", "a": "b"}, map[string]string{"a": "b"}},
+		"field":            {"v2", map[string]string{"a": "b"}, map[string]string{"a": "b", key: "v2"}},
+		"field over label": {"v2", map[string]string{key: "v1"}, map[string]string{key: "v2"}},
+		"label alone":      {"", map[string]string{key: "v1", "a": "b"}, map[string]string{key: "v1", "a": "b"}},
 	} {
 		t.Run("to v1alpha1: "+name, func(t *testing.T) {
 			written := &v1beta1.SidecarSet{ObjectMeta: metav1.ObjectMeta{Labels: test.labels}, Spec: v1beta1.SidecarSetSpec{CustomVersion: test.version}}
 			before := written.DeepCopy()
 			require.Equal(t, test.want, sidecarSetToAlpha(t, written).Labels)
 			require.Equal(t, before, written)
+		})
+	}
+}
+
+// A write through v1alpha1 that changes nothing does not store the label.
+func TestShownCustomVersionIsNotStored(t *testing.T) {
+	const key = pub.SidecarSetCustomVersionKey
+	for name, test := range map[string]struct {
+		edit   func(*v1alpha1.SidecarSet)
+		labels map[string]string
+		want   string
+	}{
+		"untouched": {func(*v1alpha1.SidecarSet) {}, map[string]string{"a": "b"}, "v1"},
+		"changed":   {func(s *v1alpha1.SidecarSet) { s.Labels[key] = "v2" }, map[string]string{"a": "b", key: "v2"}, "v2"},
+		"removed":   {func(s *v1alpha1.SidecarSet) { delete(s.Labels, key) }, map[string]string{"a": "b"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alpha := sidecarSetToAlpha(t, &v1beta1.SidecarSet{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: v1beta1.SidecarSetSpec{CustomVersion: "v1"},
+			})
+			require.Equal(t, "v1", alpha.Labels[key])
+			require.JSONEq(t, `{"shown":{"`+key+`":"v1"}}`, alpha.Annotations[v1alpha1.KeptFieldsAnnotation])
+			test.edit(alpha)
+			beta := sidecarSetToBeta(t, alpha)
+			require.Equal(t, test.labels, beta.Labels)
+			require.Equal(t, test.want, beta.Spec.CustomVersion)
+			require.Empty(t, beta.Annotations)
 		})
 	}
 }
