@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/api/pod"
@@ -14,11 +15,15 @@ import (
 
 // DefaultJob fills a Job template that a user wrote, as core fills a CronJob's: its Pod template, and nothing that core fills
 // when the Job itself is written. old is the stored one, nil on create. A template that equals the stored one is left alone.
-func DefaultJob(template, old *batchv1.JobTemplateSpec) {
+// more is as in Default.
+func DefaultJob(template, old *batchv1.JobTemplateSpec, more func(*corev1.PodSpec)) {
 	if old != nil && apiequality.Semantic.DeepEqual(template, old) {
 		return
 	}
 	setJobDefaults(template)
+	if more != nil {
+		more(&template.Spec.Template.Spec)
+	}
 }
 
 // ValidateJob runs core's rules for the Job template of a new CronJob. What the template leaves unset

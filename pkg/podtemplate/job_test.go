@@ -28,7 +28,7 @@ func TestDefaultJob(t *testing.T) {
 			OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget}},
 		}}}
 	})
-	podtemplate.DefaultJob(written, nil)
+	podtemplate.DefaultJob(written, nil, nil)
 	require.Equal(t, corev1.DNSClusterFirst, written.Spec.Template.Spec.DNSPolicy)
 	require.Equal(t, corev1.PullAlways, written.Spec.Template.Spec.Containers[0].ImagePullPolicy)
 	require.Equal(t, corev1.RestartPolicyNever, written.Spec.Template.Spec.RestartPolicy)
@@ -36,7 +36,7 @@ func TestDefaultJob(t *testing.T) {
 	require.Nil(t, written.Spec.BackoffLimit, "core fills it in the Job")
 
 	same, old := jobTemplate(nil), jobTemplate(nil)
-	podtemplate.DefaultJob(same, old)
+	podtemplate.DefaultJob(same, old, nil)
 	require.Equal(t, old, same, "an unchanged template stays as it is stored")
 }
 

@@ -86,10 +86,10 @@ func TestDefault(t *testing.T) {
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
 			written := template(test.change)
-			podtemplate.Default(written, nil)
+			podtemplate.Default(written, nil, nil)
 			require.Equal(t, test.want, test.get(&written.Spec))
 			again := written.DeepCopy()
-			podtemplate.Default(again, nil)
+			podtemplate.Default(again, nil, nil)
 			require.Equal(t, written, again, "defaulting twice must change nothing")
 		})
 	}
@@ -103,18 +103,18 @@ func httpProbe() *corev1.Probe {
 func TestDefaultOnUpdate(t *testing.T) {
 	old := template(nil)
 	same := old.DeepCopy()
-	podtemplate.Default(same, old)
+	podtemplate.Default(same, old, nil)
 	require.Equal(t, old, same)
 
 	changed := template(func(s *corev1.PodSpec) { s.HostNetwork = true })
-	podtemplate.Default(changed, old)
+	podtemplate.Default(changed, old, nil)
 	require.Equal(t, corev1.RestartPolicyAlways, changed.Spec.RestartPolicy)
 }
 
 // An older release stored the template without a default of today. An update in place stays one: nothing else changes with it.
 func TestNewDefaultKeepsInPlaceUpdates(t *testing.T) {
 	stored := template(nil)
-	podtemplate.Default(stored, nil)
+	podtemplate.Default(stored, nil, nil)
 	stored.Spec.DNSPolicy, stored.Spec.Containers[0].TerminationMessagePolicy = "", ""
 
 	written := template(func(s *corev1.PodSpec) {
@@ -122,7 +122,7 @@ func TestNewDefaultKeepsInPlaceUpdates(t *testing.T) {
 		s.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
 	})
 	written.Labels = map[string]string{"app": "new"}
-	podtemplate.Default(written, stored)
+	podtemplate.Default(written, stored, nil)
 	want := stored.DeepCopy()
 	want.Spec.Containers[0].Image, want.Labels = "demo:v2", map[string]string{"app": "new"}
 	want.Spec.Containers[0].Resources = written.Spec.Containers[0].Resources
@@ -131,8 +131,46 @@ func TestNewDefaultKeepsInPlaceUpdates(t *testing.T) {
 	recreates := template(func(s *corev1.PodSpec) {
 		s.Containers[0].Image, s.Containers[0].Args = "demo:v2", []string{"-v"}
 	})
-	podtemplate.Default(recreates, stored)
+	podtemplate.Default(recreates, stored, nil)
 	require.Equal(t, corev1.DNSClusterFirst, recreates.Spec.DNSPolicy, "a change that recreates Pods takes the defaults of today along")
+}
+
+func TestDefaultHostPorts(t *testing.T) {
+	pod := func(hostNetwork bool, ports ...corev1.ContainerPort) *corev1.PodTemplateSpec {
+		return template(func(s *corev1.PodSpec) {
+			s.HostNetwork, s.Containers[0].Ports = hostNetwork, ports
+			s.InitContainers = []corev1.Container{{Name: "init", Image: "demo:v1", Ports: append([]corev1.ContainerPort(nil), ports...)}}
+		})
+	}
+	for name, test := range map[string]struct {
+		written *corev1.PodTemplateSpec
+		more    func(*corev1.PodSpec)
+		want    []int32
+	}{
+		"network of the node":          {pod(true, corev1.ContainerPort{ContainerPort: 80}, corev1.ContainerPort{ContainerPort: 90}), podtemplate.DefaultHostPorts, []int32{80, 90}},
+		"the port is set":              {pod(true, corev1.ContainerPort{ContainerPort: 80, HostPort: 81}), podtemplate.DefaultHostPorts, []int32{81}},
+		"network of the Pod":           {pod(false, corev1.ContainerPort{ContainerPort: 80}), podtemplate.DefaultHostPorts, []int32{0}},
+		"network of the node, not set": {pod(true, corev1.ContainerPort{ContainerPort: 80}), nil, []int32{0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			podtemplate.Default(test.written, nil, test.more)
+			spec := &test.written.Spec
+			for _, container := range []*corev1.Container{&spec.Containers[0], &spec.InitContainers[0]} {
+				var ports []int32
+				for _, port := range container.Ports {
+					ports = append(ports, port.HostPort)
+				}
+				require.Equal(t, test.want, ports, container.Name)
+			}
+		})
+	}
+	// The template was stored before there was this default, so an update in place does not bring it.
+	stored := pod(true, corev1.ContainerPort{ContainerPort: 80})
+	podtemplate.Default(stored, nil, nil)
+	written := pod(true, corev1.ContainerPort{ContainerPort: 80})
+	written.Spec.Containers[0].Image = "demo:v2"
+	podtemplate.Default(written, stored, podtemplate.DefaultHostPorts)
+	require.Zero(t, written.Spec.Containers[0].Ports[0].HostPort)
 }
 
 func TestDefaultClaims(t *testing.T) {

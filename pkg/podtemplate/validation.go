@@ -61,7 +61,7 @@ func asCore(template *corev1.PodTemplateSpec) (*core.PodTemplateSpec, error) {
 		return nil, nil
 	}
 	defaulted := template.DeepCopy()
-	setDefaults(defaulted)
+	setDefaults(defaulted, nil)
 	converted := &core.PodTemplateSpec{}
 	if err := corev1conversion.Convert_v1_PodTemplateSpec_To_core_PodTemplateSpec(defaulted, converted, nil); err != nil {
 		return nil, fmt.Errorf("convert pod template: %w", err)

@@ -21,7 +21,7 @@ func advancedCronJob(gate featuregate.FeatureGate) rest.AnyKind {
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *job { return &job{} }, NewList: func() runtime.Object { return &apps.AdvancedCronJobList{} },
 		Spec: func(c *job) any { return &c.Spec }, Status: func(c *job) any { return &c.Status },
-		Default:  each(install.DefaultAdvancedCronJob, unlessOff(gate, install.DefaultAdvancedCronJobTemplate)),
+		Default:  each(install.DefaultAdvancedCronJob, filled(gate, install.DefaultAdvancedCronJobTemplate)),
 		Validate: validation.ValidateAdvancedCronJob, ValidateUpdate: validation.ValidateAdvancedCronJobUpdate,
 		ValidateStatus: validation.ValidateAdvancedCronJobStatusUpdate, ErrorsIn: validation.AdvancedCronJobErrorsIn,
 		Warnings: validation.WarnAdvancedCronJob,

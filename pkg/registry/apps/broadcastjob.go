@@ -21,7 +21,7 @@ func broadcastJob(gate featuregate.FeatureGate) rest.AnyKind {
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *job { return &job{} }, NewList: func() runtime.Object { return &apps.BroadcastJobList{} },
 		Spec: func(c *job) any { return &c.Spec }, Status: func(c *job) any { return &c.Status },
-		Default:  each(install.DefaultBroadcastJob, unlessOff(gate, install.DefaultBroadcastJobTemplate)),
+		Default:  each(install.DefaultBroadcastJob, filled(gate, install.DefaultBroadcastJobTemplate)),
 		Validate: validation.ValidateBroadcastJob, ValidateUpdate: validation.ValidateBroadcastJobUpdate,
 		ValidateStatus: validation.ValidateBroadcastJobStatusUpdate,
 		Warnings:       templateWarnings(func(c *job) *corev1.PodTemplateSpec { return &c.Spec.Template }),

@@ -24,7 +24,7 @@ func cloneSet(gate featuregate.FeatureGate) rest.AnyKind {
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *set { return &set{} }, NewList: func() runtime.Object { return &apps.CloneSetList{} },
 		Spec: func(c *set) any { return &c.Spec }, Status: func(c *set) any { return &c.Status },
-		Default:  each(install.AgreeOnCloneSet, unlessOff(gate, install.DefaultCloneSetTemplate)),
+		Default:  each(install.AgreeOnCloneSet, filled(gate, install.DefaultCloneSetTemplate)),
 		Validate: validation.ValidateCloneSet, ValidateUpdate: validation.ValidateCloneSetUpdate,
 		ValidateStatus: validation.ValidateCloneSetStatusUpdate, ErrorsIn: validation.CloneSetErrorsIn,
 		Warnings: templateWarnings(func(c *set) *corev1.PodTemplateSpec { return &c.Spec.Template }),

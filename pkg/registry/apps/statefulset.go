@@ -28,7 +28,7 @@ func statefulSet(gate featuregate.FeatureGate) rest.AnyKind {
 		New: func() *set { return &set{} }, NewList: func() runtime.Object { return &apps.StatefulSetList{} },
 		Spec: func(s *set) any { return &s.Spec }, Status: func(s *set) any { return &s.Status },
 		Keep: install.KeepStatefulSet,
-		Default: each(unlessOff(gate, install.DefaultStatefulSetTemplate),
+		Default: each(filled(gate, install.DefaultStatefulSetTemplate),
 			whenOn(gate, features.StatefulSetAutoDeletePVC, install.DefaultClaimRetention),
 			whenOn(gate, features.StatefulSetAutoResizePVCGate, install.DefaultClaimUpdate)),
 		Validate: validation.ValidateStatefulSet, ValidateUpdate: validateStatefulSetUpdate(gate),

@@ -20,6 +20,15 @@ func unlessOff[T any](gate featuregate.FeatureGate, defaults func(obj, old T)) f
 	return defaults
 }
 
+// filled returns the given defaulting of Pod templates, as the feature gates say.
+func filled[T any](gate featuregate.FeatureGate, defaults func(obj, old T, more func(*corev1.PodSpec))) func(obj, old T) {
+	var more func(*corev1.PodSpec)
+	if gate.Enabled(features.DefaultHostNetworkHostPortsInTemplates) {
+		more = podtemplate.DefaultHostPorts
+	}
+	return unlessOff(gate, func(obj, old T) { defaults(obj, old, more) })
+}
+
 // whenOn returns a default that applies only if the feature gate is on.
 func whenOn[T any](gate featuregate.FeatureGate, name featuregate.Feature, defaults func(obj, old T)) func(obj, old T) {
 	if gate.Enabled(name) {

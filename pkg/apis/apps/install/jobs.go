@@ -14,13 +14,14 @@ func DefaultBroadcastJob(job, _ *apps.BroadcastJob) {
 }
 
 // DefaultBroadcastJobTemplate fills the Pod template of a BroadcastJob written by a user. old is the
-// stored object, nil on create. Unchanged parts of an update keep their stored values.
-func DefaultBroadcastJobTemplate(job, old *apps.BroadcastJob) {
+// stored object, nil on create. Unchanged parts of an update keep their stored values. more is as in
+// DefaultCloneSetTemplate.
+func DefaultBroadcastJobTemplate(job, old *apps.BroadcastJob, more func(*corev1.PodSpec)) {
 	var stored *corev1.PodTemplateSpec
 	if old != nil {
 		stored = &old.Spec.Template
 	}
-	podtemplate.Default(&job.Spec.Template, stored)
+	podtemplate.Default(&job.Spec.Template, stored, more)
 }
 
 // DefaultAdvancedCronJob lets the Pods of the jobs end that an AdvancedCronJob creates.
@@ -34,8 +35,8 @@ func DefaultAdvancedCronJob(job, _ *apps.AdvancedCronJob) {
 }
 
 // DefaultAdvancedCronJobTemplate fills the Pod template of the jobs that an AdvancedCronJob
-// creates. old is the stored object, nil on create.
-func DefaultAdvancedCronJobTemplate(job, old *apps.AdvancedCronJob) {
+// creates. old is the stored object, nil on create. more is as in DefaultCloneSetTemplate.
+func DefaultAdvancedCronJobTemplate(job, old *apps.AdvancedCronJob, more func(*corev1.PodSpec)) {
 	var (
 		storedJob  *batchv1.JobTemplateSpec
 		storedPods *corev1.PodTemplateSpec
@@ -47,10 +48,10 @@ func DefaultAdvancedCronJobTemplate(job, old *apps.AdvancedCronJob) {
 		}
 	}
 	if template := job.Spec.Template.JobTemplate; template != nil {
-		podtemplate.DefaultJob(template, storedJob)
+		podtemplate.DefaultJob(template, storedJob, more)
 	}
 	if template := job.Spec.Template.BroadcastJobTemplate; template != nil {
-		podtemplate.Default(&template.Spec.Template, storedPods)
+		podtemplate.Default(&template.Spec.Template, storedPods, more)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestRestartOfJobs(t *testing.T) {
 		})
 	}
 	install.DefaultAdvancedCronJob(&apps.AdvancedCronJob{}, nil)
-	install.DefaultAdvancedCronJobTemplate(&apps.AdvancedCronJob{}, cronJob(corev1.RestartPolicyNever))
+	install.DefaultAdvancedCronJobTemplate(&apps.AdvancedCronJob{}, cronJob(corev1.RestartPolicyNever), nil)
 }
 
 func cronJob(policy corev1.RestartPolicy) *apps.AdvancedCronJob {
@@ -68,8 +68,8 @@ func TestTemplatesOfJobs(t *testing.T) {
 			for _, template := range []*corev1.PodTemplateSpec{&broadcast.Spec.Template, &job.Spec.Template, &inner.Spec.Template} {
 				template.Spec.Hostname = test.host
 			}
-			install.DefaultBroadcastJobTemplate(broadcast, oldBroadcast)
-			install.DefaultAdvancedCronJobTemplate(cron, oldCron)
+			install.DefaultBroadcastJobTemplate(broadcast, oldBroadcast, nil)
+			install.DefaultAdvancedCronJobTemplate(cron, oldCron, nil)
 			require.Equal(t, test.want, broadcast.Spec.Template.Spec.DNSPolicy)
 			require.Equal(t, test.want, job.Spec.Template.Spec.DNSPolicy)
 			require.Equal(t, test.want, inner.Spec.Template.Spec.DNSPolicy)

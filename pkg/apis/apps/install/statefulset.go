@@ -1,15 +1,20 @@
 package install
 
-import "kruise.io/kruise/pkg/apis/apps"
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"kruise.io/kruise/pkg/apis/apps"
+)
 
 // DefaultStatefulSetTemplate fills the Pod template and the claim templates of a StatefulSet written by a
-// user. old is the stored object, nil on create. Unchanged parts of an update keep their stored values.
-func DefaultStatefulSetTemplate(set, old *apps.StatefulSet) {
-	if old == nil {
-		defaultTemplates(&set.Spec.Template, nil, set.Spec.VolumeClaimTemplates, nil)
-		return
+// user. old is the stored object, nil on create. Unchanged parts of an update keep their stored values. more
+// is as in DefaultCloneSetTemplate.
+func DefaultStatefulSetTemplate(set, old *apps.StatefulSet, more func(*corev1.PodSpec)) {
+	stored := &workloadTemplates{}
+	if old != nil {
+		stored = &workloadTemplates{&old.Spec.Template, old.Spec.VolumeClaimTemplates}
 	}
-	defaultTemplates(&set.Spec.Template, &old.Spec.Template, set.Spec.VolumeClaimTemplates, old.Spec.VolumeClaimTemplates)
+	defaultTemplates(&workloadTemplates{&set.Spec.Template, set.Spec.VolumeClaimTemplates}, stored, more)
 }
 
 // DefaultClaimRetention sets the policy Retain if the user sets none. A server calls it if the feature

@@ -35,7 +35,7 @@ func TestDefaultStatefulSetTemplate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := written()
 			test.change(set)
-			install.DefaultStatefulSetTemplate(set, test.old)
+			install.DefaultStatefulSetTemplate(set, test.old, nil)
 			require.Equal(t, test.wantTemplate, set.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyAlways)
 			require.Equal(t, test.wantVolumes, set.Spec.VolumeClaimTemplates[0].Spec.VolumeMode != nil)
 		})

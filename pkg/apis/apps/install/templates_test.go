@@ -35,7 +35,7 @@ func TestDefaultCloneSetTemplate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cloneSet := written()
 			test.change(cloneSet)
-			install.DefaultCloneSetTemplate(cloneSet, test.old)
+			install.DefaultCloneSetTemplate(cloneSet, test.old, nil)
 			require.Equal(t, test.wantTemplate, cloneSet.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyAlways)
 			require.Equal(t, test.wantVolumes, cloneSet.Spec.VolumeClaimTemplates[0].Spec.VolumeMode != nil)
 		})

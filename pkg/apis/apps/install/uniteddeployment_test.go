@@ -70,19 +70,19 @@ func TestDefaultUnitedDeploymentTemplate(t *testing.T) {
 				return test.pod(&united.Spec.Template).Spec.RestartPolicy != ""
 			}
 			created := written()
-			install.DefaultUnitedDeploymentTemplate(created, nil)
+			install.DefaultUnitedDeploymentTemplate(created, nil, nil)
 			require.Equal(t, test.want, filled(created))
 			if test.claims != nil {
 				require.Equal(t, test.want, test.claims(&created.Spec.Template)[0].Spec.VolumeMode != nil)
 			}
 
 			same := written()
-			install.DefaultUnitedDeploymentTemplate(same, written())
+			install.DefaultUnitedDeploymentTemplate(same, written(), nil)
 			require.Equal(t, written(), same, "what an update leaves alone stays as it is stored")
 
 			changed := written()
 			test.pod(&changed.Spec.Template).Spec.HostNetwork = true
-			install.DefaultUnitedDeploymentTemplate(changed, written())
+			install.DefaultUnitedDeploymentTemplate(changed, written(), nil)
 			require.Equal(t, test.want, filled(changed))
 		})
 	}

@@ -98,10 +98,10 @@ func validateScheduledPull(template *apps.ImagePullJobTemplate, path *field.Path
 func asDefaulted(template *apps.CronJobTemplate) *apps.CronJobTemplate {
 	result := template.DeepCopy()
 	if result.JobTemplate != nil {
-		podtemplate.DefaultJob(result.JobTemplate, nil)
+		podtemplate.DefaultJob(result.JobTemplate, nil, nil)
 	}
 	if result.BroadcastJobTemplate != nil {
-		podtemplate.Default(&result.BroadcastJobTemplate.Spec.Template, nil)
+		podtemplate.Default(&result.BroadcastJobTemplate.Spec.Template, nil, nil)
 		fillBroadcastJob(&result.BroadcastJobTemplate.Spec)
 	}
 	return result

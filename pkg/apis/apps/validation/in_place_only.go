@@ -22,8 +22,8 @@ func validateInPlaceOnly(policy pub.PodUpdatePolicyType, template, old *corev1.P
 	}
 	path := spec.Child("template", "spec")
 	current, stored := template.DeepCopy(), old.DeepCopy()
-	podtemplate.Default(current, nil)
-	podtemplate.Default(stored, nil)
+	podtemplate.Default(current, nil, nil)
+	podtemplate.Default(stored, nil, nil)
 
 	errs := validateContainersInPlace(current.Spec.Containers, stored.Spec.Containers, path.Child("containers"))
 	current.Spec.Containers, stored.Spec.Containers = nil, nil

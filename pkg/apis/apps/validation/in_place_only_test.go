@@ -22,7 +22,7 @@ func TestInPlaceOnlyRefusesOtherChanges(t *testing.T) {
 		"image":     {func(s *apps.CloneSetSpec, _ *rolling) { s.Template.Spec.Containers[0].Image = "demo:v2" }, nil},
 		"label":     {func(s *apps.CloneSetSpec, _ *rolling) { s.Template.Labels = map[string]string{"app": "demo", "a": "b"} }, nil},
 		"replicas":  {func(s *apps.CloneSetSpec, _ *rolling) { s.Replicas = ptr.To[int32](5) }, nil},
-		"a default": {func(s *apps.CloneSetSpec, _ *rolling) { podtemplate.Default(&s.Template, nil) }, nil},
+		"a default": {func(s *apps.CloneSetSpec, _ *rolling) { podtemplate.Default(&s.Template, nil, nil) }, nil},
 		"environment": {
 			func(s *apps.CloneSetSpec, _ *rolling) {
 				s.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
