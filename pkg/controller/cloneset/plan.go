@@ -87,7 +87,7 @@ func (p *planner) calculate() (rollout.Diff, error) {
 }
 
 // excludes reports whether Pods that a preDelete hook holds do not count as replicas: by a flag, or by a field or label of the
-// CloneSet. kubectl label writes the label through v1beta1 as well, which does not set the field.
+// CloneSet. The apiserver keeps both in agreement, except for objects that nobody has written since an earlier release.
 func (p *planner) excludes() bool {
 	return p.excludePreparingDelete || p.set.Spec.ScaleStrategy.ExcludePreparingDelete ||
 		p.set.Labels[pub.CloneSetScalingExcludePreparingDeleteKey] == "true"
