@@ -64,7 +64,7 @@ func ToFields[T metav1.Object](settings []Setting[T], obj T, shown map[string]st
 	}
 }
 
-// ToMetadata sets the metadata of out, which is in in a version without the fields. A field overrides metadata
+// ToMetadata sets the metadata of out, which is the object in, in a version without the fields. A field overrides metadata
 // with another value. The result is the metadata that in does not have.
 func ToMetadata[T metav1.Object](settings []Setting[T], in T, out metav1.Object) (shown map[string]string) {
 	for i := range settings {

@@ -54,8 +54,8 @@ func observe(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) *observation {
 }
 
 // targets returns the Pods of a job: the oldest ones, at most as many as replicas. A Pod that already has a container with one of the
-// names from somebody else cannot get the job's container, and neither can a static Pod. Finished and terminating Pods do not count. The order is stable, so each
-// pass chooses the same Pods while no Pod comes or goes.
+// names from somebody else cannot get the job's container, and neither can a static Pod. Finished and terminating Pods do not count. The
+// order is stable, so each pass chooses the same Pods while no Pod comes or goes.
 func targets(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) []*corev1.Pod {
 	chosen := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return !podstate.Active(pod) || taken(job, pod) })
 	slices.SortFunc(chosen, func(a, b *corev1.Pod) int {
@@ -71,9 +71,10 @@ func taken(job *v1alpha1.EphemeralJob, pod *corev1.Pod) bool {
 		return true
 	}
 	container := func(c corev1.Container) bool { return named(job, c.Name) }
-	return slices.ContainsFunc(pod.Spec.Containers, container) || slices.ContainsFunc(pod.Spec.InitContainers, container) || slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool {
-		return named(job, c.Name) && !addedBy(job.UID, &c)
-	})
+	return slices.ContainsFunc(pod.Spec.Containers, container) || slices.ContainsFunc(pod.Spec.InitContainers, container) ||
+		slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool {
+			return named(job, c.Name) && !addedBy(job.UID, &c)
+		})
 }
 
 // named reports whether the job has a container of this name.

@@ -58,7 +58,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, marker *v1alpha1.PodProbeMar
 }
 
 // publish writes the status, unless the pace asks to wait.
-func (r *Reconciler) publish(ctx context.Context, marker *v1alpha1.PodProbeMarker, matched int64, pending bool, pods int) (reconcile.Result, error) {
+func (r *Reconciler) publish(
+	ctx context.Context, marker *v1alpha1.PodProbeMarker, matched int64, pending bool, pods int,
+) (reconcile.Result, error) {
 	urgent := marker.Status.ObservedGeneration != marker.Generation
 	// matchedPods is written at once, and observedGeneration only when the nodes show the generation.
 	observed := marker.Generation

@@ -90,7 +90,7 @@ func TestPullSecretsAreThoseThatTheNodeImageNames(t *testing.T) {
 		broken = test.broken
 		_, err = path.Get(t.Context(), "n1", &metav1.GetOptions{})
 		require.ErrorContains(t, err, test.want)
-		status, ok := err.(apierrors.APIStatus) //nolint:errorlint // the server does not unwrap it
+		status, ok := err.(apierrors.APIStatus)
 		require.True(t, ok, "%T", err)
 		assert.Equal(t, test.code, status.Status().Code)
 	}
