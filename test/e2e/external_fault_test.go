@@ -25,12 +25,16 @@ const (
 	replicaRestarts = 20
 	// countInterval is the time between two writes of the client.
 	countInterval = 50 * time.Millisecond
-	// longestGap is the longest time without an answer that a restart may cause.
-	longestGap = time.Second
+	// longestGap is the longest time without an answer that a restart may cause. On a machine that is busy with other work, it is this
+	// many times the longest one without a restart.
+	longestGap, busyGaps = time.Second, 4
+	// quietTime is how long the client writes before the first restart.
+	quietTime = 20 * time.Second
 )
 
 // TestReplicasRestartOneByOne replaces the two apiservers one after the other, 20 times, as a rolling upgrade does, while a client
-// writes one CloneSet 20 times a second. A watch sees every acknowledged write, and no restart stops the answers for a second.
+// writes one CloneSet 20 times a second. A watch sees every acknowledged write, and no restart stops the answers for a second, or for
+// four times what the machine needs without a restart.
 func TestReplicasRestartOneByOne(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -47,6 +51,8 @@ func TestReplicasRestartOneByOne(t *testing.T) {
 	w.watch(t)
 	var group sync.WaitGroup
 	group.Go(func() { w.run(ctx) })
+	<-time.After(quietTime)
+	w.restarted()
 	pods := e.core.CoreV1().Pods(system)
 	for range replicaRestarts {
 		list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "control-plane=apiserver"})
@@ -77,7 +83,7 @@ type writes struct {
 	failed       int
 	last         time.Time
 	gap          time.Duration
-	// gaps are the longest times without an answer, one for each restart.
+	// gaps are the longest times without an answer: the one before the first restart, and then one for each restart.
 	gaps []time.Duration
 }
 
@@ -146,10 +152,12 @@ func (w *writes) report(t *testing.T) {
 	t.Helper()
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	t.Logf("%d writes were acknowledged, %d failed; the longest times without an answer were %v", len(w.acknowledged), w.failed, w.gaps)
+	quiet, gaps := w.gaps[0], w.gaps[1:]
+	t.Logf("%d writes were acknowledged, %d failed; the longest times without an answer were %v, and %v without a restart",
+		len(w.acknowledged), w.failed, gaps, quiet)
 	require.NotEmpty(t, w.acknowledged)
-	for _, gap := range w.gaps {
-		assert.Less(t, gap, longestGap)
+	for _, gap := range gaps {
+		assert.Less(t, gap, max(longestGap, busyGaps*quiet))
 	}
 }
 
