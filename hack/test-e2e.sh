@@ -14,7 +14,7 @@ fi
 KWOK_NODES=${KWOK_NODES:-1} go run ./hack/local up
 rm -rf .local/metrics
 export METRICS_RECORDING=$PWD/.local/metrics KUBECONFIG=$PWD/.local/kubeconfig KUBECTL=$PWD/.local/bin/kubectl
-hack/gotest.sh -tags e2e -count=1 -timeout 40m -parallel 6 "$@" ./test/e2e/
+hack/gotest.sh -tags e2e -count=1 -timeout 90m -parallel 6 "$@" ./test/e2e/
 if (($# == 0)); then
   hack/test-monitoring.sh -count=1 -v -run Suite
 fi

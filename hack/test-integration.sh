@@ -5,4 +5,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # The programs of the cluster may use more memory, which saves processor time.
 export GOGC=300
-hack/gotest.sh -tags integration -count=1 -timeout 30m -parallel 8 "$@" ./test/integration/
+hack/gotest.sh -tags integration -count=1 -timeout 60m -parallel 8 "$@" ./test/integration/

@@ -52,7 +52,7 @@ func TestBroadcastJobRunsOncePerNode(t *testing.T) {
 	e := newEnv(t)
 	nodes := e.choose()
 	e.cordons(nodes[0]) // No other test cordons a node meanwhile.
-	e.apply(e.broadcastManifest("job", "1", "type: Always", "type: Always, ttlSecondsAfterFinished: 10"))
+	e.apply(e.broadcastManifest("job", "1", "type: Always", "type: Always, ttlSecondsAfterFinished: 20"))
 	e.eventually("the job is complete", func(c *require.Assertions, ctx context.Context) {
 		job, err := e.broadcastJob(ctx, "job")
 		c.NoError(err)
@@ -112,7 +112,16 @@ func TestBroadcastJobFails(t *testing.T) {
 			c.Equal(corev1.PodRunning, pod.Status.Phase)
 		}
 	})
-	e.kubectl("patch", "pod", e.pods("job")[0].Name, "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed"}}`)
+	failed := e.pods("job")[0].Name
+	e.eventually("the job sees the failed Pod", func(c *require.Assertions, ctx context.Context) {
+		job, err := e.broadcastJob(ctx, "job")
+		c.NoError(err)
+		if job.Status.Phase != v1beta1.BroadcastJobFailed { // The kubelet may have set the Pod to Running before the controller saw it.
+			out, err := e.command(ctx, "patch", "pod", failed, "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed"}}`).CombinedOutput()
+			c.NoError(err, "%s", out)
+		}
+		c.Equal(v1beta1.BroadcastJobFailed, job.Status.Phase)
+	})
 	e.eventually("the job failed", func(c *require.Assertions, ctx context.Context) {
 		job, err := e.broadcastJob(ctx, "job")
 		c.NoError(err)

@@ -118,7 +118,7 @@ spec:
   maxReplicas: 6
   metrics:
   - type: Resource
-    resource: {name: cpu, target: {type: AverageValue, averageValue: 60m}}
+    resource: {name: cpu, target: {type: AverageValue, averageValue: 50m}}
   behavior:
     scaleDown: {stabilizationWindowSeconds: 20}
 ---
@@ -143,14 +143,14 @@ func TestHorizontalPodAutoscaler(t *testing.T) {
 		"--env=BURN_MILLICORES=400")
 	e.apply(autoscaler)
 	e.eventually("the autoscaler reads the metric of the one idle Pod", func(c *require.Assertions, ctx context.Context) {
-		c.Less(e.autoscaled(ctx, c), int64(60))
+		c.Less(e.autoscaled(ctx, c), int64(50))
 	})
 	assert.EqualValues(t, 1, *e.cloneSet("web").Spec.Replicas)
 
 	stop := e.load(5, 40)
 	defer stop()
 	e.eventually("the number is between the bounds and the load below the target", func(c *require.Assertions, ctx context.Context) {
-		c.LessOrEqual(e.autoscaled(ctx, c), int64(66), "millicores of a Pod, at most a tenth over the target")
+		c.LessOrEqual(e.autoscaled(ctx, c), int64(55), "millicores of a Pod, at most a tenth over the target")
 		set, err := e.kruise.AppsV1beta1().CloneSets(e.namespace).Get(ctx, "web", metav1.GetOptions{})
 		c.NoError(err)
 		c.Greater(set.Status.ReadyReplicas, int32(1))
@@ -242,7 +242,7 @@ func TestDrain(t *testing.T) {
 	node := pod.Spec.NodeName
 	e.cordons(node)
 	drain := []string{"drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=drained"}
-	assert.Contains(t, e.refused("", append(drain, "--timeout=5s")...), "disruption budget")
+	assert.Contains(t, e.refused("", append(drain, "--timeout=30s")...), "disruption budget")
 	_, err := e.core.CoreV1().Pods(e.namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
 	require.NoError(t, err, "the Pod under the budget stays")
 

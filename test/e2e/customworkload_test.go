@@ -79,7 +79,7 @@ spec:
   containers: [{name: main, image: "kruise.local/demo:v1"}]
 `))
 	}
-	e.kubectl("wait", "pod", "--all", "--for=condition=Ready", "--timeout=60s")
+	e.kubectl("wait", "pod", "--all", "--for=condition=Ready", "--timeout=3m")
 }
 
 // allow puts a kind on the administrator's lists for PersistentPodStates and WorkloadSpreads.

@@ -59,7 +59,7 @@ func TestDrainUnderABudget(t *testing.T) {
 	node := pod.Spec.NodeName
 	e.cordons(node)
 	drain := []string{"drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=budgeted"}
-	out := e.refused("", append(drain, "--timeout=7s")...)
+	out := e.refused("", append(drain, "--timeout=30s")...)
 	assert.Contains(t, out, exhausted)
 	assert.Contains(t, out, "will retry after 5s")
 	_, err := e.core.CoreV1().Pods(e.namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
@@ -86,7 +86,7 @@ func TestRolloutRestartUnderABudget(t *testing.T) {
 	e.budget("apps/v1", "Deployment", "restarted", "maxUnavailable: 1", 4)
 	seen := e.observe([]stress{{name: "restarted", replicas: 4, maxSurge: 4, maxUnavailable: 1}})
 	e.kubectl("rollout", "restart", "deployment/restarted")
-	e.kubectl("rollout", "status", "deployment/restarted", "--timeout=240s")
+	e.kubectl("rollout", "status", "deployment/restarted", "--timeout=10m")
 	seen.report(t)
 }
 

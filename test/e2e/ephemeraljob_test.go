@@ -106,7 +106,7 @@ func TestEphemeralContainersOutliveTheirJobsAndUpdatesInPlace(t *testing.T) {
 	e.apply(manifest("web", "replicas: 3", "replicas: 1"))
 	e.ready("web", 1)
 	began := time.Now()
-	e.debug("short", "web", `args: [sleep, "36000"]`, "  activeDeadlineSeconds: 5\n  ttlSecondsAfterFinished: 5\n")
+	e.debug("short", "web", `args: [sleep, "36000"]`, "  activeDeadlineSeconds: 20\n  ttlSecondsAfterFinished: 5\n")
 	e.debug("long", "web", `args: [sleep, "36000"]`, "")
 	var before corev1.Pod
 	e.eventually("both containers run", func(c *require.Assertions, _ context.Context) {

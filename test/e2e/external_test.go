@@ -155,7 +155,7 @@ func uninstallLeavesNothing(t *testing.T, e *env, cluster *localcluster.Cluster)
 // helm runs helm for the release in the namespace default.
 func helm(t *testing.T, cluster *localcluster.Cluster, args ...string) {
 	t.Helper()
-	args = append(args, "--kubeconfig", cluster.Kubeconfig(), "--namespace", "default", "--wait", "--timeout", "3m")
+	args = append(args, "--kubeconfig", cluster.Kubeconfig(), "--namespace", "default", "--wait", "--timeout", "6m")
 	out, err := exec.CommandContext(t.Context(), cluster.Binary("helm"), args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }

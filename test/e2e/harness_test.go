@@ -27,7 +27,7 @@ import (
 )
 
 // patience limits every wait for the cluster to reach a state. It is a safety net, not a performance figure.
-const patience = 3 * time.Minute
+const patience = 6 * time.Minute
 
 // env is one test's access to the cluster: its own namespace, and clients.
 type env struct {

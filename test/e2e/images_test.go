@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -126,7 +127,7 @@ func TestPullJobEndsByItsDeadline(t *testing.T) {
 	e := newEnv(t)
 	s := e.simulate(3)
 	e.apply(s.job("late", "example.com/e2e/late:v1", "2") +
-		"  pullPolicy: {timeoutSeconds: 3}\n  completionPolicy: {type: Always, activeDeadlineSeconds: 3, ttlSecondsAfterFinished: 5}\n")
+		"  pullPolicy: {timeoutSeconds: 3}\n  completionPolicy: {type: Always, activeDeadlineSeconds: 3, ttlSecondsAfterFinished: 20}\n")
 	status := e.pulled("late")
 	assert.Equal(t, "job exceeds activeDeadlineSeconds", status.Message)
 	assert.EqualValues(t, 3, status.Failed)
@@ -219,7 +220,7 @@ spec:
   images: [example.com/e2e/a:v1, example.com/e2e/b:v1, example.com/e2e/c:v1]
   parallelism: 2
   selector: {matchLabels: {e2e: NODES}}
-  completionPolicy: {type: Always, ttlSecondsAfterFinished: 10}
+  completionPolicy: {type: Always, ttlSecondsAfterFinished: 20}
 `, "NODES", s.namespace))
 	e.eventually("the list is pulled", func(c *require.Assertions, ctx context.Context) {
 		list, err := e.kruise.AppsV1beta1().ImageListPullJobs(e.namespace).Get(ctx, "list", metav1.GetOptions{})
@@ -255,10 +256,13 @@ func TestOneStatusOfAThousandWakesItsJobsAlone(t *testing.T) {
 		}
 	})
 	var before float64
+	since := time.Now()
 	e.eventually("no reconcile is left to do", func(c *require.Assertions, _ context.Context) {
 		last := before
-		before = e.reconciles("imagepulljob-controller")
-		c.Equal(last, before)
+		if before = e.reconciles("imagepulljob-controller"); before != last {
+			since = time.Now()
+		}
+		c.GreaterOrEqual(time.Since(since), 10*time.Second, "a busy controller can be silent for a moment")
 	})
 	image, err := e.kruise.AppsV1beta1().NodeImages().Get(t.Context(), first, metav1.GetOptions{})
 	require.NoError(t, err)

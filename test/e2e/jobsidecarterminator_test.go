@@ -43,16 +43,21 @@ func sidecarOf(name string, port int, command string, more ...string) string {
 const ignoredExitCode = `
         - {name: KRUISE_TERMINATE_SIDECAR_IGNORE_EXIT_CODE, value: "true"}`
 
-// podOfJob returns the spec of a Pod with the container main and sidecars.
+// podOfJob returns the spec of a Pod with the container main and sidecars. The grace period is long enough for sidecars that handle the
+// signal on a busy node, and short if a sidecar ignores signals.
 func podOfJob(policy, main string, sidecars ...string) string {
+	grace := 30
+	if slices.ContainsFunc(sidecars, func(sidecar string) bool { return strings.Contains(sidecar, ignoresSignals) }) {
+		grace = 2
+	}
 	return fmt.Sprintf(`
       restartPolicy: %s
-      terminationGracePeriodSeconds: 2
+      terminationGracePeriodSeconds: %d
       containers:
       - name: main
         image: kruise.local/demo:v1
         imagePullPolicy: IfNotPresent
-        %s%s`, policy, main, strings.Join(sidecars, ""))
+        %s%s`, policy, grace, main, strings.Join(sidecars, ""))
 }
 
 func jobOf(name, spec, pod string) string {
@@ -197,8 +202,7 @@ func TestHooksOfSidecarsRunBeforeTheyEnd(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	side := sidecarOf("side", 8081, `lifecycle: {preStop: {exec: {command: [/demo, sleep, "5"]}}}`)
-	pod := strings.Replace(podOfJob("Never", endsItself, side), "terminationGracePeriodSeconds: 2", "terminationGracePeriodSeconds: 30", 1)
-	e.apply(jobOf("job", "backoffLimit: 0", pod))
+	e.apply(jobOf("job", "backoffLimit: 0", podOfJob("Never", endsItself, side)))
 	e.jobEnds("job", batchv1.JobComplete)
 	ended := e.pods("job")[0]
 	took := endOf(t, &ended, "side").FinishedAt.Sub(endOf(t, &ended, "main").FinishedAt.Time)
@@ -233,8 +237,8 @@ spec:
     metadata:
       labels: {app: %s}
     spec: %s
-      nodeSelector: {%s: chosen}
-`, strings.ToLower(policy), strings.ToLower(policy), podOfJob(policy, endsItself, sidecarOf("side", 8081, staysUp)), e.nodeLabel()))
+%s {%s: chosen}
+`, strings.ToLower(policy), strings.ToLower(policy), podOfJob(policy, endsItself, sidecarOf("side", 8081, staysUp)), evenCordoned, e.nodeLabel()))
 	}
 	for _, name := range []string{"never", "onfailure"} {
 		e.eventually(name+" is complete", func(c *require.Assertions, ctx context.Context) {

@@ -20,7 +20,8 @@ import (
 
 const hostLabel = "kubernetes.io/hostname"
 
-// stateful returns a StatefulSet web of a version, with Pods that are not on one node, and annotations.
+// stateful returns a StatefulSet web of a version, with Pods that are not on one node, and annotations. The Pods can return to a node
+// that another test cordons.
 func stateful(apiVersion, replicas, annotations string) string {
 	return strings.NewReplacer("VERSION", apiVersion, "REPLICAS", replicas, "ANNOTATIONS", annotations).Replace(`apiVersion: VERSION
 kind: StatefulSet
@@ -36,6 +37,7 @@ spec:
     metadata: {labels: {app: web}}
     spec:
       terminationGracePeriodSeconds: 1
+      tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists}]
       containers: [{name: main, image: "kruise.local/demo:v1"}]
 `)
 }

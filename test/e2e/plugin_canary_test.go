@@ -88,7 +88,7 @@ func TestPluginApprovesRollouts(t *testing.T) {
 describe rollout web --no-color
 describe rollout none
 describe rollout
-describe rollout web --watch --timeout=1 --no-color
+describe rollout web --watch --timeout=10 --no-color
 rollout approve
 rollout approve clone/web
 rollout approve rollout/busy

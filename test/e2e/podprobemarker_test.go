@@ -286,7 +286,7 @@ spec:
   terminationGracePeriodSeconds: 1
   containers:
   - {name: game, image: kruise.local/game:v1, imagePullPolicy: IfNotPresent}
-  - {name: short, image: kruise.local/demo:v1, imagePullPolicy: IfNotPresent, env: [{name: RUN_SECONDS, value: "8"}]}
+  - {name: short, image: kruise.local/demo:v1, imagePullPolicy: IfNotPresent, env: [{name: RUN_SECONDS, value: "60"}]}
 `)
 	e.eventually("it succeeds while the container runs", func(c *require.Assertions, _ context.Context) {
 		pods := e.pods("game")

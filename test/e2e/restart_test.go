@@ -266,17 +266,18 @@ func restartAfterFailedHook(t *testing.T, e *env) {
 }
 
 func restartWithoutGrace(t *testing.T, e *env) {
-	e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "25"]}}}`)
+	e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "60"]}}}`,
+		"terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: 90")
 	e.apply(recreate("r", app, "strategy: {terminationGracePeriodSeconds: 0}"))
-	assert.Less(t, e.lived(e.succeeded("r"), "app"), 25*time.Second, "the hook does not run")
+	assert.Less(t, e.lived(e.succeeded("r"), "app"), 60*time.Second, "the hook does not run")
 }
 
 func restartStubborn(t *testing.T, e *env) {
-	e.runPod("# APP", `env: [{name: IGNORE_SIGTERM, value: "true"}]`)
+	e.runPod("# APP", `env: [{name: IGNORE_SIGTERM, value: "true"}]`, "terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: 90")
 	e.apply(recreate("r", app, "strategy: {terminationGracePeriodSeconds: 5}"))
 	request := e.succeeded("r")
 	assert.GreaterOrEqual(t, e.lived(request, "app"), 5*time.Second)
-	assert.Less(t, e.lived(request, "app"), 30*time.Second, "the grace period of the Pod does not count")
+	assert.Less(t, e.lived(request, "app"), 90*time.Second, "the grace period of the Pod does not count")
 	assert.EqualValues(t, 137, containerStatus(t, e.pod(), "app").LastTerminationState.Terminated.ExitCode)
 }
 
@@ -316,7 +317,7 @@ func restartDrained(t *testing.T, e *env) {
 
 func restartDeletedInDrain(t *testing.T, e *env) {
 	e.runPod()
-	e.apply(recreate("r", app, "strategy: {unreadyGracePeriodSeconds: 20}"))
+	e.apply(recreate("r", app, "strategy: {unreadyGracePeriodSeconds: 40}"))
 	e.eventually("the Pod is out of service", func(c *require.Assertions, _ context.Context) {
 		status, _ := gate(e.pod())
 		c.Equal(corev1.ConditionFalse, status)
@@ -324,7 +325,7 @@ func restartDeletedInDrain(t *testing.T, e *env) {
 	e.kubectl("delete", "crr", "r", "--wait", "--timeout=3m")
 	status, _ := gate(e.pod())
 	assert.Equal(t, corev1.ConditionTrue, status)
-	<-time.After(22 * time.Second)
+	<-time.After(42 * time.Second)
 	e.restartedTimes(0, 0)
 }
 
@@ -348,8 +349,9 @@ func restartByForce(t *testing.T, e *env) {
 }
 
 func restartDeadline(t *testing.T, e *env) {
-	e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "15"]}}}`)
-	e.apply(recreate("r", both, "activeDeadlineSeconds: 3"))
+	e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "45"]}}}`,
+		"terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: 90")
+	e.apply(recreate("r", both, "activeDeadlineSeconds: 20"))
 	request := e.completed("r")
 	type state = v1beta1.ContainerRecreateRequestContainerRecreateState
 	assert.Equal(t, []state{{Name: "app", Phase: "Pending"}, {Name: "sidecar", Phase: "Pending"}}, request.Status.ContainerRecreateStates)
@@ -367,7 +369,7 @@ func restartDeadline(t *testing.T, e *env) {
 }
 
 func restartPodDeleted(t *testing.T, e *env) {
-	e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "10"]}}}`)
+	e.runPod("# APP", `lifecycle: {preStop: {exec: {command: [/demo, sleep, "25"]}}}`)
 	e.apply(recreate("r", app))
 	e.begun("r")
 	e.kubectl("delete", "pod", "p", "--wait=false")
@@ -376,7 +378,7 @@ func restartPodDeleted(t *testing.T, e *env) {
 
 func restartOld(_ *testing.T, e *env) {
 	e.runPod()
-	e.apply(recreate("r", app, "ttlSecondsAfterFinished: 5"))
+	e.apply(recreate("r", app, "ttlSecondsAfterFinished: 20"))
 	e.succeeded("r")
 	e.eventually("it is deleted", func(c *require.Assertions, ctx context.Context) {
 		_, err := e.kruise.AppsV1beta1().ContainerRecreateRequests(e.namespace).Get(ctx, "r", metav1.GetOptions{})
@@ -384,7 +386,7 @@ func restartOld(_ *testing.T, e *env) {
 	})
 }
 
-const slowHook = `lifecycle: {preStop: {exec: {command: [/demo, sleep, "6"]}}}`
+const slowHook = `lifecycle: {preStop: {exec: {command: [/demo, sleep, "20"]}}}`
 
 func restartTwo(t *testing.T, e *env) {
 	e.runPod("# APP", slowHook)

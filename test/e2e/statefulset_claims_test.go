@@ -43,20 +43,23 @@ func (e *env) claim(name string) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-// releaseClaim removes the finalizer of the test from a claim.
+// releaseClaim removes the finalizer of the test from a claim. It tries again if a controller changes the claim meanwhile.
 func (e *env) releaseClaim(name string) {
 	e.t.Helper()
-	claim := e.claim(name)
-	finalizers := slices.DeleteFunc(claim.Finalizers, func(finalizer string) bool { return finalizer == holdFinalizer })
-	e.holds(claim, finalizers)
+	e.eventually("the finalizer of claim "+name+" is removed", func(c *require.Assertions, _ context.Context) {
+		claim := e.claim(name)
+		finalizers := slices.DeleteFunc(claim.Finalizers, func(finalizer string) bool { return finalizer == holdFinalizer })
+		c.NoError(e.holds(claim, finalizers))
+	})
 }
 
-// holds sets the finalizers of a claim.
-func (e *env) holds(claim *corev1.PersistentVolumeClaim, finalizers []string) {
+// holds sets the finalizers of a claim. It returns an error if the claim has changed since it was read.
+func (e *env) holds(claim *corev1.PersistentVolumeClaim, finalizers []string) error {
 	e.t.Helper()
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers, "resourceVersion": claim.ResourceVersion}})
 	require.NoError(e.t, err)
-	e.kubectl("patch", "persistentvolumeclaim", claim.Name, "--type=merge", "-p", string(patch))
+	_, err = e.core.CoreV1().PersistentVolumeClaims(e.namespace).Patch(e.t.Context(), claim.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }
 
 // observed waits until the status of the StatefulSet is that of its newest generation and passes the check.
@@ -92,7 +95,7 @@ func TestClaimsGoAsTheirPolicySays(t *testing.T) {
 	e.settledSet(2, "web-0", "web-1")
 	lines, old := e.firstLines("web-0", "web-1"), e.claim("data-web-1")
 	old.Finalizers = append(old.Finalizers, holdFinalizer)
-	e.holds(old, old.Finalizers)
+	require.NoError(t, e.holds(old, old.Finalizers))
 
 	e.apply(text("{whenScaled: Delete}", "replicas: 3", "replicas: 1"))
 	e.observed("the Pod is gone", func(c *require.Assertions, set *v1beta1.StatefulSet) { c.EqualValues(1, set.Status.Replicas) })

@@ -88,13 +88,12 @@ func TestUnorderedUpdatePausesAndRollsBack(t *testing.T) {
 			inOrderUpdate, inPlaceUpdate+"      partition: "+partition+"\n      paused: "+paused+`
       unorderedUpdate:
         priorityStrategy:
-          weightPriority: [{weight: 50, matchSelector: {matchLabels: {e2e-order: first}}}]
+          weightPriority: [{weight: 50, matchSelector: {matchLabels: {statefulset.kubernetes.io/pod-name: web-0}}}]
 `)
 	}
 	e.apply(text("v1", "3", "0", "false"))
 	first := e.settledSet(3, "web-0", "web-1", "web-2").Status.UpdateRevision
 	before, lines := e.uids(), e.firstLines("web-0", "web-1", "web-2")
-	e.kubectl("label", "pod", "web-0", "e2e-order=first")
 	e.apply(text("v2", "3", "2", "false"))
 	e.settledSet(1, "web-0", "web-1", "web-2")
 	e.run("after the update", map[string]string{"web-0": "v2", "web-1": "v1", "web-2": "v1"})

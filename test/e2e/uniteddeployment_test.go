@@ -6,6 +6,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -142,10 +143,11 @@ func TestSubsetsAreUpdatedOneByOne(t *testing.T) {
 	e.united("web", map[string]int32{"a": 2, "b": 2}, allReady(4))
 }
 
-// chosenOnly is a subset a on the nodes that the test chooses, adaptive with short times.
-func (e *env) chosenOnly(maximum, settings string) string {
+// chosenOnly is a subset a on the nodes that the test chooses, adaptive with short times. After Pods found no node, the subset gets no
+// Pods for unschedulable seconds.
+func (e *env) chosenOnly(unschedulable int, maximum, settings string) string {
 	return `{subsets: [{name: a, nodeSelectorTerm: {matchExpressions: [{key: ` + e.nodeLabel() + `, operator: Exists}]}` + maximum + `}, {name: b}],
-    scheduleStrategy: {type: Adaptive, adaptive: {rescheduleCriticalSeconds: 5, unschedulableDuration: 10` + settings + `}}}`
+    scheduleStrategy: {type: Adaptive, adaptive: {rescheduleCriticalSeconds: 5, unschedulableDuration: ` + strconv.Itoa(unschedulable) + settings + `}}}`
 }
 
 // podNames returns the names of the Pods of a subset.
@@ -162,7 +164,7 @@ func (e *env) podNames(subset string) (names []string) {
 func TestPodsMoveFromASubsetWithoutNodes(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.apply(unitedManifest("cloneSetTemplate", "3", "v1", e.chosenOnly(", maxReplicas: 2", "")))
+	e.apply(unitedManifest("cloneSetTemplate", "3", "v1", e.chosenOnly(60, ", maxReplicas: 2", "")))
 	e.united("web", map[string]int32{"a": 0, "b": 3}, allReady(3))
 	moved := e.podNames("b")
 	e.choose()
@@ -185,7 +187,7 @@ func TestReservedPodsOfASubsetWithoutNodes(t *testing.T) {
 		t.Run(template, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
-			topology := e.chosenOnly("", ", reserveUnschedulablePods: true")
+			topology := e.chosenOnly(10, "", ", reserveUnschedulablePods: true")
 			e.apply(unitedManifest(template, "2", "v1", topology))
 			reserved := func(c *require.Assertions, status *v1beta1.UnitedDeploymentStatus) {
 				c.EqualValues(2, status.Replicas)

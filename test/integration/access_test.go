@@ -67,7 +67,7 @@ func through(token string) *rest.Config {
 // Not parallel: it counts the reviews that the shared server asks for.
 func TestProxiedRequestsNeedNoReview(t *testing.T) {
 	namespace := newNamespace(t)
-	const count = 10
+	const count = 40 // A slow machine gives kube-apiserver more time to ask for documents of its own.
 	for i := range count {
 		create(t, env.kruise.AppsV1beta1().CloneSets(namespace), newCloneSet(fmt.Sprintf("demo-%d", i)))
 	}

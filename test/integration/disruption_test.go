@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -194,10 +195,11 @@ func TestGrantsInFlightOutliveTheirBudget(t *testing.T) {
 	b.budget(4, 2)
 	refuseEvictions(t, b)
 	require.True(t, apierrors.IsTooManyRequests(b.evict("p-0")))
-	granted := b.status().DisruptedPods["p-0"]
-	require.False(t, granted.IsZero())
 	budgets := env.kruise.PolicyV1beta1().PodUnavailableBudgets(b.namespace)
-	old, err := budgets.Get(t.Context(), "b", metav1.GetOptions{})
+	// A grant is for a moment. This one gets a time in the future, so that it does not expire before the test ends.
+	granted := metav1.NewTime(time.Now().Add(time.Hour)).Rfc3339Copy()
+	old, err := budgets.Patch(t.Context(), "b", types.MergePatchType,
+		fmt.Appendf(nil, `{"status":{"disruptedPods":{"p-0":%q}}}`, granted.UTC().Format(time.RFC3339)), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
 	require.NoError(t, budgets.Delete(t.Context(), "b", metav1.DeleteOptions{}))
 	for _, name := range []string{"b", "a"} { // a sorts before b, and takes over from it

@@ -27,7 +27,7 @@ func (k *kind) prepare(t *testing.T, namespace string) {
 }
 
 // runPod creates the Pod that the example names, on a node, with running containers. It is deleted without a grace period, because
-// there is no kubelet to confirm the deletion.
+// there is no kubelet to confirm the deletion. It tolerates that no kubelet renews the node.
 func runPod(t *testing.T, k *kind, namespace string) {
 	t.Helper()
 	const node = "conformance"
@@ -41,6 +41,7 @@ func runPod(t *testing.T, k *kind, namespace string) {
 	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(example.Object, pod))
 	pod.Name, pod.Namespace = name, namespace
 	pod.Spec.NodeName, pod.Spec.TerminationGracePeriodSeconds, pod.Spec.AutomountServiceAccountToken = node, new(int64(0)), new(false)
+	pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	pods := env.kube.CoreV1().Pods(namespace)
 	created, err := pods.Create(t.Context(), pod, metav1.CreateOptions{})
 	require.NoError(t, err)

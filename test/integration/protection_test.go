@@ -370,5 +370,5 @@ func TestNamespaceOfProtectedObjectsIsDeleted(t *testing.T) {
 	apply(t, namespace, workload("cloneset.v1beta1.apps.kruise.io", "Always"))
 	apply(t, namespace, "apiVersion: apps/v1\nkind: Deployment"+fmt.Sprintf(workloadSpec, "Cascading"))
 	apply(t, namespace, "apiVersion: v1\nkind: Service\nmetadata: {name: web, labels: {policy.kruise.io/delete-protection: Always}}\nspec: {ports: [{port: 80}]}\n")
-	mustKubectl(t, "delete", "namespace", namespace, "--timeout=110s")
+	mustKubectl(t, "delete", "namespace", namespace, "--timeout=5m")
 }

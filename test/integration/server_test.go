@@ -37,7 +37,7 @@ import (
 )
 
 // patience limits every wait. It allows for a busy machine.
-const patience = 2 * time.Minute
+const patience = 6 * time.Minute
 
 // server is a process of kruise-apiserver.
 type server struct {
