@@ -159,10 +159,11 @@ func TestPodsOfACustomWorkloadAreSpread(t *testing.T) {
 }
 
 // Clients create and delete Pods of one Job through two apiservers on one etcd, while the controller recounts. No controller runs the
-// Job, so the Pods that the clients create are all its Pods.
+// Job, so the Pods that the clients create are all its Pods. A busy server may not answer the review of a Pod in time. kube-apiserver then
+// creates the Pod without a subset, so this round does not count and is repeated. In every round, no subset has more Pods than its limit.
 // Case workloadspread 8.
 func TestSubsetIsNotOverfilledThroughTwoServers(t *testing.T) {
-	const creators, limit, rounds = 64, 2, 4
+	const creators, limit, rounds, attempts = 64, 2, 4, 5
 	twoServers(t)
 	protected(t)
 	b := &budgeted{t: t, namespace: newNamespace(t), kube: env.kube}
@@ -187,7 +188,23 @@ func TestSubsetIsNotOverfilledThroughTwoServers(t *testing.T) {
 	}
 	eventually(t, func() bool { return subset(b.kube, "") == "a" }) // both servers and kube-apiserver know the WorkloadSpread
 	clear()
-	for round := range rounds {
+	var last *v1beta1.WorkloadSpread
+	defer func() {
+		if t.Failed() && last != nil {
+			t.Logf("%+v", last.Status)
+		}
+	}()
+	// free waits until the first subset has all its places again. The place of a Pod whose review nobody waited for is free after a while.
+	free := func() {
+		eventually(t, func() bool {
+			object, err := spreads.Get(t.Context(), "web", metav1.GetOptions{})
+			require.NoError(t, err)
+			last = object
+			status := object.Status.SubsetStatuses
+			return status[0].Replicas == 0 && status[0].MissingReplicas == limit && len(status[0].CreatingPods)+len(status[0].DeletingPods) == 0
+		})
+	}
+	for round, attempt := 0, 1; round < rounds; {
 		subsets := make([]string, creators)
 		var clients sync.WaitGroup
 		for i := range creators {
@@ -197,7 +214,7 @@ func TestSubsetIsNotOverfilledThroughTwoServers(t *testing.T) {
 			require.NoError(t, err)
 			name := ""
 			if i%2 == 0 {
-				name = fmt.Sprintf("web-%d-%d", round, i)
+				name = fmt.Sprintf("web-%d-%d-%d", round, attempt, i)
 			}
 			clients.Go(func() { subsets[i] = subset(kube, name) })
 		}
@@ -206,20 +223,17 @@ func TestSubsetIsNotOverfilledThroughTwoServers(t *testing.T) {
 		for _, name := range subsets {
 			counts[name]++
 		}
+		require.LessOrEqual(t, counts["a"], limit, "round %d", round)
+		if lost := counts[""]; lost > 0 && attempt < attempts {
+			t.Logf("round %d, attempt %d: %d Pods were created without a review", round, attempt, lost)
+			attempt++
+			clear()
+			free()
+			continue
+		}
 		require.Equal(t, map[string]int{"a": limit, "b": creators - limit}, counts, "round %d", round)
 		clear()
+		round, attempt = round+1, 1
 	}
-	var last *v1beta1.WorkloadSpread
-	defer func() {
-		if t.Failed() && last != nil {
-			t.Logf("%+v", last.Status)
-		}
-	}()
-	eventually(t, func() bool {
-		object, err := spreads.Get(t.Context(), "web", metav1.GetOptions{})
-		require.NoError(t, err)
-		last = object
-		status := object.Status.SubsetStatuses
-		return status[0].Replicas == 0 && status[0].MissingReplicas == limit && len(status[0].CreatingPods)+len(status[0].DeletingPods) == 0
-	})
+	free()
 }
