@@ -71,8 +71,10 @@ func TestProxiedRequestsNeedNoReview(t *testing.T) {
 	for i := range count {
 		create(t, env.kruise.AppsV1beta1().CloneSets(namespace), newCloneSet(fmt.Sprintf("demo-%d", i)))
 	}
+	manager := as(t, "kruise-manager")
+	manager.QPS = -1
 	for name, client := range map[string]typed.CloneSetInterface{
-		"controllers":    clientFor(t, as(t, "kruise-manager"), namespace),
+		"controllers":    clientFor(t, manager, namespace),
 		"ordinary users": clientFor(t, through(editorToken(t, namespace, "editor", "get", "list", "patch", "update")), namespace),
 	} {
 		eventually(t, func() bool { // The role comes a moment later.
