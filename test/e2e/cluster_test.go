@@ -242,7 +242,7 @@ func TestDrain(t *testing.T) {
 	node := pod.Spec.NodeName
 	e.cordons(node)
 	drain := []string{"drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=drained"}
-	assert.Contains(t, e.refused("", append(drain, "--timeout=30s")...), "disruption budget")
+	assert.Contains(t, e.refused("", append(drain, "--timeout=20s")...), "disruption budget")
 	_, err := e.core.CoreV1().Pods(e.namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
 	require.NoError(t, err, "the Pod under the budget stays")
 

@@ -59,7 +59,7 @@ func TestDrainUnderABudget(t *testing.T) {
 	node := pod.Spec.NodeName
 	e.cordons(node)
 	drain := []string{"drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=budgeted"}
-	out := e.refused("", append(drain, "--timeout=30s")...)
+	out := e.refused("", append(drain, "--timeout=20s")...)
 	assert.Contains(t, out, exhausted)
 	assert.Contains(t, out, "will retry after 5s")
 	_, err := e.core.CoreV1().Pods(e.namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -111,8 +112,66 @@ func (s *scrape) withTarget(of labels.Labels, honours bool) labels.Labels {
 	return builder.Labels()
 }
 
+// load is how busy the machine was at a time.
+type load struct {
+	at time.Time
+	// average is the load average of a minute for each CPU. late is the longest delay of a tick of the recorder.
+	average float64
+	late    time.Duration
+}
+
+// loads returns what the file load.txt of a recording says, the oldest first. A recording without the file has none.
+func loads(t *testing.T, dir string) (all []load) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "load.txt"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		var at, cpus, late int64
+		var average float64
+		_, err := fmt.Sscan(line, &at, &average, &cpus, &late)
+		require.NoError(t, err, line)
+		all = append(all, load{time.UnixMilli(at), average / float64(cpus), time.Duration(late) * time.Millisecond})
+	}
+	return all
+}
+
+// overloaded reports whether a recording proves that the machine was overloaded in most of a period: more than eight programs waited for
+// each CPU, or a program stood still for a second.
+func overloaded(all []load, from, to time.Time) bool {
+	busy, known := 0, 0
+	for _, l := range all {
+		if l.at.Before(from) || l.at.After(to) {
+			continue
+		}
+		known++
+		if l.average > 8 || l.late >= time.Second {
+			busy++
+		}
+	}
+	return 2*busy > known
+}
+
+func TestOverloadIsProvenByMostOfAPeriod(t *testing.T) {
+	dir := t.TempDir()
+	require.Empty(t, loads(t, dir))
+	// The first column is a time in ms, then come the load average, the CPUs and the delay in ms.
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "load.txt"), []byte("1000 3.5 2 20\n2000 17.5 2 0\n3000 1 2 1000\n4000 1 2 999\n5000 16 2 0\n"), 0o600))
+	all := loads(t, dir)
+	require.Len(t, all, 5)
+	for period, want := range map[[2]int64]bool{
+		{0, 500}: false, {1000, 1000}: false, {2000, 2000}: true, {3000, 3000}: true, {4000, 5000}: false, {1000, 3000}: true, {1000, 2000}: false,
+	} {
+		assert.Equal(t, want, overloaded(all, time.UnixMilli(period[0]), time.UnixMilli(period[1])), period)
+	}
+}
+
 // replay is the recording in a store of Prometheus.
 type replay struct {
+	// loads are how busy the machine was.
+	loads   []load
 	storage *teststorage.TestStorage
 	// passes are the times of the scrapes. All programs are scraped at the same time.
 	passes []time.Time
@@ -128,7 +187,7 @@ func newReplay(t *testing.T, dir string) *replay {
 	t.Helper()
 	all := scrapes(t, dir)
 	require.NotEmpty(t, all, "the recording in %s is empty", dir)
-	r := &replay{storage: promqltest.LoadedStorage(t, ""), succeeded: map[string]int{}, honours: honoured(t)}
+	r := &replay{loads: loads(t, dir), storage: promqltest.LoadedStorage(t, ""), succeeded: map[string]int{}, honours: honoured(t)}
 	t.Cleanup(func() { require.NoError(t, r.storage.Close()) })
 	for i := 0; i < len(all); {
 		pass := all[i].at
@@ -206,7 +265,12 @@ func recorded(t *testing.T) *replay {
 // pulls of the last half hour is large from then on. TestAlertsFireInTheirSituation shows when this alert fires, and when not.
 var deserved = map[string]bool{"KruiseImagePullsFail": true}
 
-// Case metrics 17. The suite stops programs, breaks images and holds rollouts, each for a short time. Nobody has to be woken for it.
+// latency are the alerts about slow answers, and the time that their queries look back. On an overloaded machine they fire rightly.
+var latency = map[string]time.Duration{"KruiseAPIServerSlow": 5 * time.Minute, "KruiseReviewsSlow": 5 * time.Minute}
+
+// Case metrics 17. The suite stops programs, breaks images and holds rollouts, each for a short time. Nobody has to be woken for it. An
+// alert about latency is only logged if the recording proves that the machine was overloaded while the answers were slow. Otherwise it
+// fails the test too.
 func TestAlertsAreSilentThroughTheSuite(t *testing.T) {
 	r := recorded(t)
 	query := rules.EngineQueryFunc(promqltest.NewTestEngine(t, false, 0, mostSamples), r.storage)
@@ -224,8 +288,15 @@ func TestAlertsAreSilentThroughTheSuite(t *testing.T) {
 				pending++
 			}
 			for _, active := range alert.ActiveAlerts() {
-				silent := active.State != rules.StateFiring || deserved[rule.Alert]
-				assert.True(t, silent, "%s fires after %v: %s", rule.Alert, at.Sub(r.start()), active.Annotations)
+				if active.State != rules.StateFiring || deserved[rule.Alert] {
+					continue
+				}
+				text := fmt.Sprintf("%s fires after %v: %s", rule.Alert, at.Sub(r.start()), active.Annotations)
+				if back, ok := latency[rule.Alert]; ok && overloaded(r.loads, active.ActiveAt.Add(-back), at) {
+					t.Logf("the machine is overloaded: %s", text)
+					continue
+				}
+				assert.Fail(t, text)
 			}
 		}
 		if pending > 0 {
