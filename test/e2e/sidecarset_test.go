@@ -266,7 +266,7 @@ func TestHotUpgradesLoseNoRequest(t *testing.T) {
 }
 
 // The examples of the repository work without changes. If the answer to the SidecarSet warns that its Deployment comes too early, which a
-// busy machine can cause, the Pods are replaced, as the warning says.
+// busy machine can cause, new Pods replace its Pods later.
 func TestExamplesOfSidecarSetsWork(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
