@@ -223,6 +223,22 @@ func TestSnapshotIsOlderThanTheStore(t *testing.T) {
 	assert.Equal(t, int64(8), s.recorded(t).Generation)
 }
 
+// TestFullStoreIsSaved: a backup is most wanted when the store is full.
+func TestFullStoreIsSaved(t *testing.T) {
+	s := newStoreOf(t, 4<<20)
+	s.fill(t, known, 1)
+	var err error
+	for i := 1; err == nil; i++ {
+		_, err = s.Client.Put(t.Context(), objectKey(i), strings.Repeat("x", 100<<10))
+	}
+	require.ErrorContains(t, err, "database space exceeded")
+	var file bytes.Buffer
+	saved, err := Snapshot(t.Context(), s, &file)
+	require.NoError(t, err)
+	assert.Equal(t, int64(file.Len()), saved.Bytes)
+	assert.Equal(t, known, *saved.Record)
+}
+
 // TestFullEtcdAcceptsWritesAfterDefragment fills an etcd and deletes what is in it.
 func TestFullEtcdAcceptsWritesAfterDefragment(t *testing.T) {
 	s := newStoreOf(t, 4<<20)

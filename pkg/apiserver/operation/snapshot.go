@@ -23,7 +23,8 @@ type Saved struct {
 
 // Snapshot writes a snapshot of the whole etcd, in the format of etcd and with its checksum. The client must have one endpoint, so
 // that the member that answers has all writes that were acknowledged before. Snapshot then advances the generation of the store, so
-// that the guard recognizes the snapshot as older as soon as the cluster has the new generation.
+// that the guard recognizes the snapshot as older as soon as the cluster has the new generation. A store that is full takes no new
+// generation. Its snapshot is complete all the same: no object can be written after it either, until there is space.
 func Snapshot(ctx context.Context, store *Store, to io.Writer) (Saved, error) {
 	// The record is read before the snapshot, so the result may describe an older generation than the snapshot has,
 	// and never a newer one.
@@ -40,7 +41,10 @@ func Snapshot(ctx context.Context, store *Store, to io.Writer) (Saved, error) {
 	if saved.Bytes, err = io.Copy(to, reader); err != nil {
 		return Saved{}, fmt.Errorf("copy the snapshot: %w", err)
 	}
-	return saved, store.advance(ctx)
+	if err := store.advance(ctx); !errors.Is(err, rpctypes.ErrNoSpace) {
+		return saved, err
+	}
+	return saved, nil
 }
 
 // MarkRestored marks a store that was restored from a snapshot, so that the guard does not open it without the operator if the
