@@ -22,23 +22,23 @@ import (
 // A change of a node reconciles the objects that it concerns. A heartbeat reconciles nothing.
 func TestNodeReconcilesWhatItConcerns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		on := func(name string, labels map[string]string) *appsv1.ReplicaSet {
-			set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+		on := func(name string, labels map[string]string) *appsv1.Deployment {
+			set := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 			set.Spec.Template.Spec.NodeSelector = labels
 			return set
 		}
-		requires := func(set *appsv1.ReplicaSet) *nodefit.Requirements {
+		requires := func(set *appsv1.Deployment) *nodefit.Requirements {
 			return nodefit.Require(&corev1.Pod{Spec: set.Spec.Template.Spec})
 		}
 		client := fake.NewClientset(on("all", nil), on("ssd", map[string]string{"disk": "ssd"}), on("hdd", map[string]string{"disk": "hdd"}))
 		deps, caches := newDeps(client)
-		sets, nodes := deps.KubeInformers.Apps().V1().ReplicaSets(), deps.KubeInformers.Core().V1().Nodes()
+		sets, nodes := deps.KubeInformers.Apps().V1().Deployments(), deps.KubeInformers.Core().V1().Nodes()
 		var seen, asked []string
-		of := controller.For(deps, "test", sets, func(_ context.Context, set *appsv1.ReplicaSet) (reconcile.Result, error) {
+		of := controller.For(deps, "test", sets, func(_ context.Context, set *appsv1.Deployment) (reconcile.Result, error) {
 			seen = append(seen, set.Name)
 			return reconcile.Result{}, nil
 		})
-		nodesFor := of.OnNodes(sets, nodes, requires, func(set *appsv1.ReplicaSet, before, after *corev1.Node) bool {
+		nodesFor := of.OnNodes(sets, nodes, requires, func(set *appsv1.Deployment, before, after *corev1.Node) bool {
 			asked = append(asked, set.Name)
 			selects := func(node *corev1.Node) bool { return node != nil && requires(set).Of(node).Selected }
 			return selects(before) != selects(after)

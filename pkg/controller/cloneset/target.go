@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -76,11 +77,13 @@ func (s *settings) target(set *v1beta1.CloneSet, selector labels.Selector) (*eng
 	if err != nil {
 		return nil, err
 	}
+	// A list of 1,000 names is asked for each Pod.
+	picked := sets.New(set.Spec.ScaleStrategy.PodsToDelete...)
 	target := &engine.Target{
 		Object: set, Kind: kind, Selector: selector, Replicas: replicasOf(set), MinReadySeconds: set.Spec.MinReadySeconds,
 		Lifecycle: set.Spec.Lifecycle, Policy: kinds.RollingUpdateOf(set).PodUpdatePolicy, GraceSeconds: graceSeconds(set), InPlace: s.inPlace,
 		Compatible: s.compatible(set), Stamp: podcontrol.StampFullName,
-		Picked:        func(pod *corev1.Pod) bool { return slices.Contains(set.Spec.ScaleStrategy.PodsToDelete, pod.Name) },
+		Picked:        func(pod *corev1.Pod) bool { return picked.Has(pod.Name) },
 		InstanceLabel: pub.CloneSetInstanceIDKey, ReuseClaims: set.Spec.ScaleStrategy.EnablePVCReuse, HashLabel: pub.PodTemplateHashKey,
 		Revisions: engine.Revisions{
 			Format:  history.PodTemplates,

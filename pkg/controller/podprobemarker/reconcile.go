@@ -42,14 +42,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, marker *v1alpha1.PodProbeMar
 	if !slices.Contains(marker.Finalizers, finalizer) {
 		return reconcile.Result{}, r.setFinalizers(ctx, marker, append(slices.Clone(marker.Finalizers), finalizer))
 	}
+	urgent := marker.Status.ObservedGeneration != marker.Generation
+	// The Pods are listed after the pause only. The status counts those of the last pass, which is exact enough for a delay.
+	if wait := r.pace.PassIn(marker.UID, int(marker.Status.MatchedPods)); wait > 0 && !urgent {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
 	pods, err := r.selected(marker.Namespace, selectorindex.Parse(marker.Spec.Selector))
 	if err != nil {
 		return reconcile.Result{}, err
-	}
-	urgent := marker.Status.ObservedGeneration != marker.Generation
-	// The pace counts the Pods that are selected, because compare looks at each.
-	if wait := r.pace.PassIn(marker.UID, len(pods)); wait > 0 && !urgent {
-		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	defer r.pace.Passed(marker.UID, len(pods))
 	matched, pending, failed := r.compare(ctx, marker, pods)

@@ -45,6 +45,10 @@ func (r *Reconciler) annotate(ctx context.Context, key types.NamespacedName, gov
 	}
 	for _, item := range items {
 		if pod, ok := item.(*corev1.Pod); ok && podstate.Active(pod) {
+			// Nearly all of these Pods are among the governed ones, and to look for the budget of a Pod is expensive.
+			if _, known := wanted[pod.Name]; known {
+				continue
+			}
 			budget := ""
 			if governing := r.governing(pod); governing != nil {
 				budget = governing.Name

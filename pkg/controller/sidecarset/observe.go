@@ -1,6 +1,7 @@
 package sidecarset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,7 +82,9 @@ func (r *Reconciler) matched(set *v1beta1.SidecarSet) (pods []*corev1.Pod, err e
 			pods = append(pods, pod)
 		}
 	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(nameOf(a), nameOf(b)) })
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
 	return pods, nil
 }
 

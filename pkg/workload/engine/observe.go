@@ -45,6 +45,7 @@ func (e *Engine) Observe(target *Target) (*View, error) {
 	v := &View{
 		Target: target, Now: e.Clock.Now(), memory: e.memories.of(owner), random: e.random(),
 		progress: map[types.UID]inplace.Progress{}, templates: map[string]*corev1.PodTemplateSpec{},
+		changes: map[[2]string]*inplace.Change{},
 	}
 	pods, err := e.Caches.Pods(owner)
 	if err != nil {

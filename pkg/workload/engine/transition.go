@@ -80,10 +80,26 @@ func (v *View) UpdatePod(stage *Stage, pod *corev1.Pod, target *appsv1.Controlle
 }
 
 // inPlaceChange returns the in-place change of the Pod, or nil if the Pod must be recreated. Without the revision that the Pod
-// is at, nothing can be compared. An error says that a stored template cannot be read.
+// is at, nothing can be compared. An error says that a stored template cannot be read. All Pods of a revision share the change, which
+// must not be modified.
 func (v *View) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision) (*inplace.Change, error) {
 	from := v.RevisionOf(pod)
-	if from == nil || v.Compatible != nil && !v.Compatible(from, target) {
+	if from == nil {
+		return nil, nil
+	}
+	pair := [2]string{from.Name, target.Name}
+	if change, planned := v.changes[pair]; planned {
+		return change, nil
+	}
+	change, err := v.planChange(from, target)
+	if err == nil {
+		v.changes[pair] = change
+	}
+	return change, err
+}
+
+func (v *View) planChange(from, target *appsv1.ControllerRevision) (*inplace.Change, error) {
+	if v.Compatible != nil && !v.Compatible(from, target) {
 		return nil, nil
 	}
 	before, err := v.Template(from)

@@ -48,6 +48,8 @@ type View struct {
 	random func(length int) string
 	// templates holds the templates that were decoded, by the name of their revision.
 	templates map[string]*corev1.PodTemplateSpec
+	// changes are the in-place changes that were planned, by the names of both revisions. An entry is nil if none is possible.
+	changes map[[2]string]*inplace.Change
 }
 
 // At reports whether the Pod is at the revision. The label of the Pod decides, not the spec.
