@@ -199,11 +199,23 @@ func (c *copies[T]) owned(d *v1beta1.ResourceDistribution) ([]*seen, error) {
 	return controller.ByOwner[*seen](c.cached, d.UID)
 }
 
-// right reports whether a copy is as the template says. digest is that of the template.
+// right reports whether a copy is as the template says, so that merge would not change it. digest is that of the template. It is asked for
+// each copy in each pass, so it copies nothing.
 func right(live *seen, template metav1.Object, digest [sha256.Size]byte) bool {
-	wanted := live.DeepCopy()
-	merge(wanted, template)
-	return live.digest == digest && apiequality.Semantic.DeepEqual(live.ObjectMeta, wanted.ObjectMeta)
+	missing := func(finalizer string) bool { return !slices.Contains(live.Finalizers, finalizer) }
+	return live.digest == digest && contains(live.Labels, template.GetLabels()) && contains(live.Annotations, template.GetAnnotations()) &&
+		!slices.ContainsFunc(template.GetFinalizers(), missing) &&
+		apiequality.Semantic.DeepEqual(live.OwnerReferences, template.GetOwnerReferences())
+}
+
+// contains reports whether a map has all entries of another one.
+func contains(all, some map[string]string) bool {
+	for key, value := range some {
+		if found, is := all[key]; !is || found != value {
+			return false
+		}
+	}
+	return true
 }
 
 // attempts is how often a write that meets another writer is repeated at once. After that, the pass fails for the namespace,

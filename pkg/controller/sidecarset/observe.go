@@ -74,10 +74,17 @@ func (r *Reconciler) matched(set *v1beta1.SidecarSet) (pods []*corev1.Pod, err e
 	if err != nil {
 		return nil, fmt.Errorf("list Pods of the SidecarSet: %w", err)
 	}
+	selector, namespaces := selectorindex.Parse(set.Spec.Selector), map[string]bool{}
+	selectsNamespace := func(name string) bool {
+		if _, known := namespaces[name]; !known {
+			namespaces[name] = r.selectsNamespaceOf(set, name)
+		}
+		return namespaces[name]
+	}
 	for _, item := range items {
 		pod, ok := item.(*corev1.Pod)
 		// The index only knows what was injected. The labels of the Pod or of its namespace may have changed since.
-		if ok && podstate.Active(pod) && sidecar.SelectsLabels(set, pod.Labels) && r.selectsNamespaceOf(set, pod.Namespace) &&
+		if ok && podstate.Active(pod) && selector.Matches(labels.Set(pod.Labels)) && selectsNamespace(pod.Namespace) &&
 			sidecar.Injected(set, pod) {
 			pods = append(pods, pod)
 		}
@@ -112,10 +119,13 @@ func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err er
 	if err != nil {
 		return nil, fmt.Errorf("list Namespaces: %w", err)
 	}
-	selector := selectorindex.Parse(set.Spec.Selector)
+	selector, inNamespaces := selectorindex.Parse(set.Spec.Selector), labels.Everything()
+	if set.Spec.NamespaceSelector != nil {
+		inNamespaces = selectorindex.Parse(set.Spec.NamespaceSelector)
+	}
 	for _, namespace := range namespaces {
 		// In other namespaces, kube-apiserver does not send new Pods to the webhook, so nothing can be missing.
-		if !controller.SendsNewPods(namespace, r.Namespace) || !sidecar.SelectsNamespace(set, namespace.Labels) {
+		if !controller.SendsNewPods(namespace, r.Namespace) || !inNamespaces.Matches(labels.Set(namespace.Labels)) {
 			continue
 		}
 		pods, err := r.selectedPods(namespace.Name, selector)
