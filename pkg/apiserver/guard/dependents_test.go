@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,8 +21,8 @@ type crowd struct {
 	pages int
 	// asked counts the requests.
 	asked int
-	// err is the error of all requests. expires is the page whose token is too old once, or zero.
-	err     error
+	// refuses makes all requests fail. expires is the page whose token is too old once, or zero.
+	refuses atomic.Bool
 	expires int
 }
 
@@ -29,8 +30,8 @@ func (c *crowd) Resource(schema.GroupVersionResource) metadata.Getter { return c
 
 func (c *crowd) List(ctx context.Context, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
 	c.asked++
-	if c.err != nil {
-		return nil, c.err
+	if c.refuses.Load() {
+		return nil, errors.New("too many requests")
 	}
 	select {
 	case <-ctx.Done():
@@ -69,13 +70,14 @@ func TestFirstStartInALargeCluster(t *testing.T) {
 // TestFailedSearchIsRepeatedLessOften counts the searches of ten minutes.
 func TestFailedSearchIsRepeatedLessOften(t *testing.T) {
 	test(t, func(w *world) {
-		pods := &crowd{pages: 1, err: errors.New("too many requests")}
+		pods := &crowd{pages: 1}
+		pods.refuses.Store(true)
 		w.metadata = pods
 		w.start()
 		w.pass(10 * time.Minute)
 		w.isClosed("list controllerrevisions: too many requests")
 		assert.Less(t, pods.asked, 20)
-		pods.err = nil
+		pods.refuses.Store(false)
 		w.pass(2 * time.Minute)
 		w.isOpen()
 		w.stop()
