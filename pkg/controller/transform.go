@@ -4,19 +4,20 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 // ourGroups is the suffix of the API groups of this project.
 const ourGroups = ".kruise.io"
 
 // Trim is the transform of every informer. It drops what no controller reads: the managed fields of every object, the image list of a
-// Node, the data of a ControllerRevision whose controller is of another project's group, and the Pods of the templates of ReplicaSets and
-// Jobs. A Deployment keeps ten old ReplicaSets, so there are many of these. A write must therefore be a patch of
+// Node, the data of a ControllerRevision whose controller is of another project's group, and the Pods of templates that kinds say nobody
+// reads: a Deployment keeps ten old ReplicaSets, so there are many of these. A write must therefore be a patch of
 // only what it changes, or go to an object that was just read from the server. The informer passes each object to Trim before
 // anything else reads it, so Trim may change it.
 func Trim(obj any) (any, error) {
@@ -30,10 +31,10 @@ func Trim(obj any) (any, error) {
 		if othersControl(o) {
 			o.Data = runtime.RawExtension{}
 		}
-	case *appsv1.ReplicaSet:
-		o.Spec.Template.Spec = corev1.PodSpec{}
-	case *batchv1.Job:
-		o.Spec.Template.Spec = corev1.PodSpec{}
+	case runtime.Object:
+		if kind := kinds.OfObject(o); kind != nil && kind.PodsUnread {
+			kind.Template(o).Spec = corev1.PodSpec{}
+		}
 	}
 	return obj, nil
 }

@@ -58,6 +58,8 @@ type Kind struct {
 	SetsReadiness bool
 	// Watched is true if controllers have a cache of the kind.
 	Watched bool
+	// PodsUnread is true if no controller reads the spec of the Pods in the template, so that their caches do not keep it.
+	PodsUnread bool
 	// LateWrites is the name of the metric of writes that a cache did not show in time, or empty if the kind has no such metric.
 	LateWrites string
 }

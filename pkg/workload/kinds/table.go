@@ -39,7 +39,7 @@ var table = []*Kind{
 	},
 	{
 		GroupKind: ReplicaSet, Resource: appsv1.SchemeGroupVersion.WithResource("replicasets"), New: empty[appsv1.ReplicaSet],
-		Spread: true, OwnsPods: true, AbsencePermits: true, Watched: true,
+		Spread: true, OwnsPods: true, AbsencePermits: true, Watched: true, PodsUnread: true,
 		Replicas: replicas(func(r *appsv1.ReplicaSet) *int32 { return r.Spec.Replicas }),
 		Template: template(func(r *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &r.Spec.Template }),
 	},
@@ -66,7 +66,7 @@ var table = []*Kind{
 	{
 		// A Job has no Replicas, so every existing Pod counts as wanted.
 		GroupKind: Job, Resource: batchv1.SchemeGroupVersion.WithResource("jobs"), New: empty[batchv1.Job],
-		Spread: true, OwnsPods: true, AbsencePermits: true,
+		Spread: true, OwnsPods: true, AbsencePermits: true, PodsUnread: true,
 		Template: template(func(j *batchv1.Job) *corev1.PodTemplateSpec { return &j.Spec.Template }),
 	},
 	{
