@@ -73,9 +73,9 @@ var stuckPods = []stuck{
 		want: "Pod kept-0 is available, and PodUnavailableBudget kept refuses to disrupt it; make other Pods available, or annotate the Pod with " +
 			"pub.kruise.io/no-protect=true"},
 	{object: "pod/fine", manifest: lone("fine", simulated, "", ""), want: "Pod fine is available; there is nothing to do"},
-	// The container needs five minutes to stop, so this is asked early: the last one comes first.
-	{object: "clone/slow", manifest: one("slow", "terminationGracePeriodSeconds: 300", "        ports:",
-		"        lifecycle: {preStop: {exec: {command: [/demo, sleep, \"300\"]}}}\n        ports:"),
+	// The container needs two minutes to stop, so this is asked early: the last one comes first.
+	{object: "clone/slow", manifest: one("slow", "terminationGracePeriodSeconds: 120", "        ports:",
+		"        lifecycle: {preStop: {exec: {command: [/demo, sleep, \"120\"]}}}\n        ports:"),
 		change: served("slow", 1),
 		want: "CloneSet slow waits for Pod slow-#####, which is being updated in place on node node-N; wait until the node has restarted its " +
 			"containers, and look at the events of the Pod if it does not"},

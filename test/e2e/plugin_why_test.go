@@ -75,7 +75,8 @@ func TestWhyNamesEachCause(t *testing.T) {
 	// With the namespace, Kubernetes deletes the Pods first, and one of them needs minutes to stop. The rollout that has exceeded its deadline
 	// would exist until then, and raise its alert.
 	t.Cleanup(func() {
-		_ = e.kruise.AppsV1beta1().CloneSets(e.namespace).DeleteCollection(context.WithoutCancel(t.Context()), metav1.DeleteOptions{}, metav1.ListOptions{})
+		sets := e.kruise.AppsV1beta1().CloneSets(e.namespace)
+		_ = sets.DeleteCollection(context.WithoutCancel(t.Context()), metav1.DeleteOptions{}, metav1.ListOptions{})
 	})
 	e.apply(quotas)
 	cases := slices.Concat(stuckWorkloads, stuckPods, stuckBudgets)
