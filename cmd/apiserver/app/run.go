@@ -106,7 +106,7 @@ func serve(ctx context.Context, run func(context.Context) error) error {
 
 // startStore starts the embedded store. If the store stops by itself, or if the operator has restored another one,
 // the process ends. It sets the endpoint in the options, so that the rest of the program sees no difference to an
-// external etcd. memoryLimit is in bytes, or 0 if there is none.
+// external etcd. memoryLimit is in bytes. 0 means no limit.
 func startStore(ctx context.Context, options *StoreOptions, memoryLimit int64, end context.CancelCauseFunc) (*store.Embedded, error) {
 	embedded, err := store.Start(ctx, store.Config{
 		Dir:        options.DataDir,

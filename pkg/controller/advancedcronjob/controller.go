@@ -75,7 +75,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, cron *v1beta1.AdvancedCronJo
 	// The status is computed even if no run is due, because children end at any time.
 	status, finished := statusOf(cron, all)
 	r.runs.restore(cron.UID, &status)
-
 	next, started := r.runDue(ctx, cron, &status, all, now)
 	// An error of the run does not keep the status from being written.
 	if err := r.report(ctx, cron, &status); err != nil {

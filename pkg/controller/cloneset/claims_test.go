@@ -177,6 +177,18 @@ func TestPodWithoutItsOwnerKeepsItsClaims(t *testing.T) {
 	}
 }
 
+// A Pod without its owner that is ending leaves its name and its claims to the next Pod of the workload.
+func TestPodWithoutItsOwnerThatEndsLeavesItsClaims(t *testing.T) {
+	w := rolled(t, "", newSet(1, withClaims("data")))
+	pod := w.names()[0]
+	w.change(pod, func(p *corev1.Pod) {
+		p.OwnerReferences, p.Finalizers, p.DeletionTimestamp = nil, []string{"example.com/hold"}, &metav1.Time{Time: controllertest.Now}
+	})
+	_ = w.passes(2)
+	claim := w.claimsByName()["data-"+pod]
+	assert.Equal(t, "CloneSet", metav1.GetControllerOf(&claim).Kind)
+}
+
 // The cache does not show yet that the CloneSet is being deleted, and the garbage collector has removed the owner of its Pods.
 func TestNoClaimIsDeletedOfACloneSetThatIsBeingDeleted(t *testing.T) {
 	edit := func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = false }

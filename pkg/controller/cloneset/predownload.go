@@ -29,7 +29,7 @@ func (p *planner) download(revision *appsv1.ControllerRevision, updatedReady int
 }
 
 // downloadSettings returns what the user sets for downloads. The zero value has the defaults of package predownload. An annotation has
-// an effect if its field is not set: a percentage of updated Pods has no field, and without inPlaceUpdateStrategy there is none at all.
+// an effect if its field is not set: a percentage of updated Pods has no field, and without inPlaceUpdateStrategy no setting has one.
 func (p *planner) downloadSettings() predownload.Settings {
 	annotated := predownload.FromAnnotations(p.set.Annotations)
 	fields := ptr.Deref(p.rolling.InPlaceUpdateStrategy, v1beta1.InPlaceUpdateStrategy{})

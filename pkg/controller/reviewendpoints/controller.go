@@ -3,7 +3,6 @@ package reviewendpoints
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/podcontrol"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
@@ -57,7 +57,7 @@ func (r *Reconciler) isAPIServer(pod *corev1.Pod) bool {
 	return pod.Namespace == r.Namespace && apiservers.Matches(labels.Set(pod.Labels))
 }
 
-// others returns all Pods of the apiserver when one of them becomes ready or stops to be ready, because that concerns the others.
+// others returns all Pods of the apiserver when one of them becomes ready or is no longer ready, because that concerns the others.
 func (r *Reconciler) others(before, after metav1.Object) (keys []types.NamespacedName) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
@@ -89,11 +89,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 	if pod.Labels[Key] == value {
 		return reconcile.Result{}, nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "labels": map[string]string{Key: value}}})
+	after := pod.DeepCopy()
+	metav1.SetMetaDataLabel(&after.ObjectMeta, Key, value)
+	patch, err := podcontrol.Patch(pod, after, false)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	_, err = r.kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = r.kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return reconcile.Result{}, fmt.Errorf("set the label %s: %w", Key, err)
 	}

@@ -80,7 +80,7 @@ func TestReviewsGoToPodsThatWork(t *testing.T) {
 	}
 }
 
-// A Pod that becomes ready, or stops to be, concerns all Pods of the apiserver.
+// A Pod that becomes ready, or is no longer ready, concerns all Pods of the apiserver.
 func TestChangeOfOnePodConcernsTheOthers(t *testing.T) {
 	f := controllertest.New(t, "", newPod("a"), newPod("b"))
 	f.Observe()
@@ -90,7 +90,7 @@ func TestChangeOfOnePodConcernsTheOthers(t *testing.T) {
 		want          int
 	}{
 		"it becomes ready":          {newPod("a"), newPod("a", ready), 2},
-		"it stops to be":            {newPod("a", ready), newPod("a"), 2},
+		"it is not any more":        {newPod("a", ready), newPod("a"), 2},
 		"it ends":                   {newPod("a", ready), newPod("a", ready, ending), 2},
 		"another change":            {newPod("a", ready), newPod("a", ready, excluded), 0},
 		"another Pod becomes ready": {newPod("a", other), newPod("a", other, ready), 0},

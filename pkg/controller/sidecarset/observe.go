@@ -74,17 +74,11 @@ func (r *Reconciler) matched(set *v1beta1.SidecarSet) (pods []*corev1.Pod, err e
 	if err != nil {
 		return nil, fmt.Errorf("list Pods of the SidecarSet: %w", err)
 	}
-	selector, namespaces := selectorindex.Parse(set.Spec.Selector), map[string]bool{}
-	selectsNamespace := func(name string) bool {
-		if _, known := namespaces[name]; !known {
-			namespaces[name] = r.selectsNamespaceOf(set, name)
-		}
-		return namespaces[name]
-	}
+	selector, inNamespaces := selectorindex.Parse(set.Spec.Selector), sidecar.Namespaces(set)
 	for _, item := range items {
 		pod, ok := item.(*corev1.Pod)
 		// The index only knows what was injected. The labels of the Pod or of its namespace may have changed since.
-		if ok && podstate.Active(pod) && selector.Matches(labels.Set(pod.Labels)) && selectsNamespace(pod.Namespace) &&
+		if ok && podstate.Active(pod) && selector.Matches(labels.Set(pod.Labels)) && r.isIn(inNamespaces, pod.Namespace) &&
 			sidecar.Injected(set, pod) {
 			pods = append(pods, pod)
 		}
@@ -97,13 +91,14 @@ func (r *Reconciler) matched(set *v1beta1.SidecarSet) (pods []*corev1.Pod, err e
 
 func nameOf(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// selectsNamespaceOf reports whether the SidecarSet selects a namespace. A namespace that is not in the cache is not selected.
-func (r *Reconciler) selectsNamespaceOf(set *v1beta1.SidecarSet, name string) bool {
-	if set.Spec.NamespaceSelector == nil {
+// isIn reports whether a selector selects a namespace. One that selects everything needs no cache. Otherwise, a namespace that is not in the
+// cache is not selected.
+func (r *Reconciler) isIn(selector labels.Selector, name string) bool {
+	if selector.Empty() {
 		return true
 	}
 	namespace, err := r.namespaces.Get(name)
-	return err == nil && sidecar.SelectsNamespace(set, namespace.Labels)
+	return err == nil && selector.Matches(labels.Set(namespace.Labels))
 }
 
 // uninjected returns the Pods that were created without the containers although the SidecarSet selected them, for example while
@@ -119,10 +114,7 @@ func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err er
 	if err != nil {
 		return nil, fmt.Errorf("list Namespaces: %w", err)
 	}
-	selector, inNamespaces := selectorindex.Parse(set.Spec.Selector), labels.Everything()
-	if set.Spec.NamespaceSelector != nil {
-		inNamespaces = selectorindex.Parse(set.Spec.NamespaceSelector)
-	}
+	selector, inNamespaces := selectorindex.Parse(set.Spec.Selector), sidecar.Namespaces(set)
 	for _, namespace := range namespaces {
 		// In other namespaces, kube-apiserver does not send new Pods to the webhook, so nothing can be missing.
 		if !controller.SendsNewPods(namespace, r.Namespace) || !inNamespaces.Matches(labels.Set(namespace.Labels)) {

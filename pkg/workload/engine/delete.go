@@ -54,53 +54,43 @@ func (x *execution) delete(ctx context.Context, deletions []Deletion) error {
 	})
 }
 
-// moveClaims makes the moves, and joins their errors.
+// moveClaims makes the moves, and joins their errors. Before it deletes claims, it asks the API server whether the workload still exists:
+// if it is deleted and its Pods are kept, the garbage collector removes the owner of the Pods, and they look as if they were gone.
 func (x *execution) moveClaims(ctx context.Context, moves []claimMove) error {
-	moves, err := x.confirmed(ctx, moves)
-	return errors.Join(err, x.each(len(moves), func(i int) error { return x.moveClaim(ctx, moves[i]) }))
-}
-
-// confirmed asks the API server before claims are deleted, and returns the moves that are right. A Pod is missing in the View too if
-// somebody removed its owner: a user, or the garbage collector after a deletion that keeps the Pods. Such a Pod still uses its claims
-// and gets them. A Pod that still belongs to the workload keeps them until the cache shows it.
-func (x *execution) confirmed(ctx context.Context, moves []claimMove) ([]claimMove, error) {
-	if !slices.ContainsFunc(moves, func(move claimMove) bool { return move.delete }) {
-		return moves, nil
-	}
-	may, err := x.mayAct(ctx)
-	var failures []error
-	var confirmed []claimMove
-	pods := map[string]*corev1.Pod{}
-	for _, move := range moves {
-		if !move.delete {
-			confirmed = append(confirmed, move)
-			continue
-		}
-		if !may {
-			continue
-		}
-		id := x.view.Instance(move.claim)
-		pod, read := pods[id]
-		if !read {
-			pod, err = x.podOf(ctx, id)
-			if err != nil {
-				failures = append(failures, err)
-				continue
-			}
-			pods[id] = pod
-		}
-		switch {
-		case pod == nil || !mounts(pod, move.claim.Name):
-			confirmed = append(confirmed, move)
-		case !metav1.IsControlledBy(pod, x.view.Object):
-			move.to, move.delete = pod, false
-			confirmed = append(confirmed, move)
+	if slices.ContainsFunc(moves, func(move claimMove) bool { return move.delete }) {
+		if may, err := x.mayAct(ctx); err != nil || !may {
+			return err
 		}
 	}
-	return confirmed, errors.Join(append(failures, err)...)
+	return x.each(len(moves), func(i int) error {
+		if moves[i].delete {
+			return x.purgeClaim(ctx, moves[i])
+		}
+		return x.moveClaim(ctx, moves[i])
+	})
 }
 
-// podOf reads the Pod of an instance from the API server. It returns nil if there is none, or if it has ended.
+// purgeClaim deletes a claim whose Pod is gone. The View also lacks a Pod whose owner somebody removed. Such a Pod still uses the claim and
+// gets it. A Pod that belongs to the workload keeps the claim until the cache shows the Pod.
+func (x *execution) purgeClaim(ctx context.Context, move claimMove) error {
+	pod, err := x.podOf(ctx, x.view.Instance(move.claim))
+	switch {
+	case err != nil:
+		return err
+	case pod == nil || !mounts(pod, move.claim.Name):
+		if err := x.deleteClaim(ctx, move.claim); err != nil {
+			return err
+		}
+		x.Guard.Deleted(x.view.Object.GetUID(), ClaimResource.GroupResource(), move.claim)
+		return nil
+	case metav1.IsControlledBy(pod, x.view.Object):
+		return nil
+	}
+	move.to = pod
+	return x.moveClaim(ctx, move)
+}
+
+// podOf reads the Pod of an instance from the API server. It returns nil if the Pod does not exist or has ended.
 func (x *execution) podOf(ctx context.Context, id string) (*corev1.Pod, error) {
 	name := podcontrol.PodName(x.view.Object.GetName(), id)
 	pod, err := x.Server.GetPod(ctx, x.view.Object.GetNamespace(), name)
@@ -113,18 +103,19 @@ func (x *execution) podOf(ctx context.Context, id string) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// moveClaim changes the owner of a claim, or deletes the claim. A claim that no longer exists is no error. Neither a move nor a
-// deletion of a claim counts as a change of the pass, because the stages decide on Pods.
-func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
-	owner, claim := x.view.Object.GetUID(), move.claim
-	if move.delete {
-		if err := x.deleteClaim(ctx, claim); err != nil {
-			return err
-		}
-		x.Guard.Deleted(owner, ClaimResource.GroupResource(), claim)
-		return nil
+// giveClaims makes a Pod the owner of claims, and joins the errors.
+func (x *execution) giveClaims(ctx context.Context, pod *corev1.Pod, claims []*corev1.PersistentVolumeClaim) error {
+	failures := make([]error, 0, len(claims))
+	for _, claim := range claims {
+		failures = append(failures, x.moveClaim(ctx, claimMove{claim: claim, to: pod, from: x.view.Object.GetUID()}))
 	}
-	to := x.view.OwnerRef()
+	return errors.Join(failures...)
+}
+
+// moveClaim changes the owner of a claim. A claim that no longer exists is no error. A move does not count as a change of the pass,
+// because the stages decide on Pods. The same is true of a deletion.
+func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
+	claim, to := move.claim, x.view.OwnerRef()
 	if move.to != nil {
 		to = podRef(move.to)
 	}
@@ -136,7 +127,7 @@ func (x *execution) moveClaim(ctx context.Context, move claimMove) error {
 		x.tell(Result{Act: Edit, Claim: claim.Name, Err: err})
 		return fmt.Errorf("give claim %s to %s %s: %w", claim.Name, to.Kind, to.Name, err)
 	}
-	x.Guard.Wrote(owner, ClaimResource.GroupResource(), written.ResourceVersion)
+	x.Guard.Wrote(x.view.Object.GetUID(), ClaimResource.GroupResource(), written.ResourceVersion)
 	return nil
 }
 

@@ -36,8 +36,11 @@ func (x *execution) createdAfterAll(ctx context.Context, pod *corev1.Pod, id str
 	if err == nil && metav1.IsControlledBy(found, x.view.Object) && podstate.Active(found) {
 		return found, nil
 	}
-	if err == nil && metav1.GetControllerOfNoCopy(found) == nil {
-		return nil, errors.Join(failure, x.leaveClaims(ctx, found, id))
+	if err == nil && metav1.GetControllerOfNoCopy(found) == nil && podstate.Active(found) {
+		// This Pod had the name first and may use the claims. The workload then creates another instance.
+		claims := slices.DeleteFunc(slices.Clone(x.view.claims.of(id)),
+			func(claim *corev1.PersistentVolumeClaim) bool { return !mounts(found, claim.Name) })
+		return nil, errors.Join(failure, x.giveClaims(ctx, found, claims))
 	}
 	if err != nil && Lost(failure) {
 		x.lock.Lock()
@@ -45,18 +48,6 @@ func (x *execution) createdAfterAll(ctx context.Context, pod *corev1.Pod, id str
 		x.attempted[id] = x.view.Now
 	}
 	return nil, failure
-}
-
-// leaveClaims gives the claims of an instance to the Pod that has its name and no owner any more, if the Pod uses them. The workload
-// then creates another instance.
-func (x *execution) leaveClaims(ctx context.Context, pod *corev1.Pod, id string) error {
-	var failures []error
-	for _, claim := range x.view.claims.of(id) {
-		if mounts(pod, claim.Name) {
-			failures = append(failures, x.moveClaim(ctx, claimMove{claim: claim, to: pod, from: x.view.Object.GetUID()}))
-		}
-	}
-	return errors.Join(failures...)
 }
 
 // deletedAfterAll looks for the Pod of a failed deletion, and returns the failure if the Pod still exists.

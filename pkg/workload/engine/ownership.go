@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,11 +13,7 @@ func (x *execution) disown(ctx context.Context) error {
 	leaving, owner := x.view.Leaving, x.view.Object.GetUID()
 	return x.each(len(leaving), func(i int) error {
 		pod := leaving[i]
-		var failures []error
-		for _, claim := range x.view.ClaimsOf(pod) {
-			failures = append(failures, x.moveClaim(ctx, claimMove{claim: claim, to: pod, from: owner}))
-		}
-		if err := errors.Join(failures...); err != nil {
+		if err := x.giveClaims(ctx, pod, x.view.ClaimsOf(pod)); err != nil {
 			return err
 		}
 		written, err := x.Server.DisownPod(ctx, pod, owner)

@@ -112,9 +112,17 @@ func SelectsLabels(set *v1beta1.SidecarSet, pod map[string]string) bool {
 	return selectorindex.Parse(set.Spec.Selector).Matches(labels.Set(pod))
 }
 
-// SelectsNamespace reports whether the SidecarSet selects namespaces with the labels. Without a selector, it selects all.
+// Namespaces returns the selector of the namespaces of a SidecarSet. Without a selector, it selects all.
+func Namespaces(set *v1beta1.SidecarSet) labels.Selector {
+	if set.Spec.NamespaceSelector == nil {
+		return labels.Everything()
+	}
+	return selectorindex.Parse(set.Spec.NamespaceSelector)
+}
+
+// SelectsNamespace reports whether the SidecarSet selects namespaces with the labels.
 func SelectsNamespace(set *v1beta1.SidecarSet, namespace map[string]string) bool {
-	return set.Spec.NamespaceSelector == nil || selectorindex.Parse(set.Spec.NamespaceSelector).Matches(labels.Set(namespace))
+	return Namespaces(set).Matches(labels.Set(namespace))
 }
 
 // ForNewPods returns those of the SidecarSets that are injected into a new Pod that all of them select: not the paused ones,

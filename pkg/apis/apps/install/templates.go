@@ -18,7 +18,7 @@ func DefaultCloneSetTemplate(cloneSet, old *apps.CloneSet, more func(*corev1.Pod
 	defaultTemplates(&workloadTemplates{&cloneSet.Spec.Template, cloneSet.Spec.VolumeClaimTemplates}, stored, more)
 }
 
-// workloadTemplates are the templates of a workload. Both are nil if there is none.
+// workloadTemplates are the templates of a workload. Both are nil if no workload is stored.
 type workloadTemplates struct {
 	pod    *corev1.PodTemplateSpec
 	claims []corev1.PersistentVolumeClaim
