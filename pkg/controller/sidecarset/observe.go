@@ -91,8 +91,8 @@ func (r *Reconciler) matched(set *v1beta1.SidecarSet) (pods []*corev1.Pod, err e
 
 func nameOf(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// isIn reports whether a selector selects a namespace. One that selects everything needs no cache. Otherwise, a namespace that is not in the
-// cache is not selected.
+// isIn reports whether a selector selects a namespace. One that selects everything needs no cache. Otherwise, a namespace that is not in
+// the cache is not selected.
 func (r *Reconciler) isIn(selector labels.Selector, name string) bool {
 	if selector.Empty() {
 		return true
