@@ -53,6 +53,12 @@ func TestCheckMachine(t *testing.T) {
 	require.NoError(t, checkMachine("linux", 0))
 	require.EqualError(t, checkMachine("linux", 1000), "the local cluster needs root, this is user 1000; "+alternative)
 	require.EqualError(t, checkMachine("darwin", 0), "the local cluster needs Linux, this is darwin; "+alternative)
+	require.NoError(t, checkDisk("/state", 1<<30))
+	require.EqualError(t, checkDisk("/state", 1<<30-1), "the disk of /state has 1023 MiB free and the local cluster needs 1024 MiB; "+
+		"delete files on it, for example with: go clean -cache")
+	free, err := freeDisk(t.TempDir())
+	require.NoError(t, err)
+	require.Positive(t, free)
 }
 
 func TestMissingPackages(t *testing.T) {

@@ -100,3 +100,12 @@ func keepDescriptors() error {
 	}
 	return nil
 }
+
+// freeDisk returns the free space on the disk of a folder, in bytes.
+func freeDisk(dir string) (int64, error) {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		return 0, fmt.Errorf("free space of %s: %w", dir, err)
+	}
+	return int64(disk.Bavail) * disk.Bsize, nil
+}

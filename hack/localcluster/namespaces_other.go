@@ -22,3 +22,5 @@ var errNotLinux = errors.New("the local cluster runs only on Linux")
 func startInit(int, *exec.Cmd) error { return errNotLinux }
 
 func startIn(int, namespaces, *exec.Cmd) error { return errNotLinux }
+
+func freeDisk(string) (int64, error) { return 0, errNotLinux }

@@ -44,7 +44,29 @@ func (c *Cluster) Prepare(ctx context.Context) error {
 	if err := c.installPackages(ctx, missingPackages(hostTools(), present)); err != nil {
 		return err
 	}
-	return c.buildNeeded(ctx)
+	if err := c.buildNeeded(ctx); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.cfg.Dir, 0o755); err != nil {
+		return err
+	}
+	free, err := freeDisk(c.cfg.Dir)
+	if err != nil {
+		return err
+	}
+	return checkDisk(c.cfg.Dir, free)
+}
+
+// neededDisk is the disk space that the state, images and logs of a cluster need, in bytes.
+const neededDisk = 1 << 30
+
+// checkDisk refuses a disk that the cluster would fill. Its nodes would then evict Pods and its etcd would stop.
+func checkDisk(dir string, free int64) error {
+	if free >= neededDisk {
+		return nil
+	}
+	return fmt.Errorf("the disk of %s has %d MiB free and the local cluster needs %d MiB; delete files on it, for example with: go clean -cache",
+		dir, free>>20, neededDisk>>20)
 }
 
 // hostPath returns the PATH on which programs of the machine are found. It has the folders of ip and iptables, which are not in the PATH of

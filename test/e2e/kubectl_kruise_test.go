@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,17 +23,22 @@ import (
 
 // buildPlugin compiles the plugin once for all tests. Beside it is the link by which kubectl asks it to complete arguments.
 var buildPlugin = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "kubectl-kruise-*")
+	root := filepath.Join("..", "..")
+	dir, err := filepath.Abs(filepath.Join(root, ".local", "e2e"))
 	if err != nil {
 		return "", err
 	}
 	out := filepath.Join(dir, images.Plugin().Name)
 	build := exec.Command("go", "build", "-o", out, images.Plugin().Package) // It outlives the first test.
-	build.Dir = filepath.Join("..", "..")
+	build.Dir = root
 	if printed, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, printed)
 	}
-	return out, os.Symlink(out, filepath.Join(dir, "kubectl_complete-kruise"))
+	link := filepath.Join(dir, "kubectl_complete-kruise")
+	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return out, os.Symlink(out, link)
 })
 
 // plugin runs the plugin in the test's namespace. It returns what it printed on both outputs.
