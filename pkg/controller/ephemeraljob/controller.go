@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -42,23 +43,27 @@ type Reconciler struct {
 	guard    engine.Guard
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
+	// pace lets one pass cover many changes of Pods.
+	pace *engine.Pace
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
 func New(deps controller.Deps) (*reconcile.Controller, error) {
-	return build(deps).Build()
+	_, c := build(deps)
+	return c.Build()
 }
 
-// build returns the controller under construction, for tests.
-func build(deps controller.Deps) *controller.Of[*v1alpha1.EphemeralJob] {
+// build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
+func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1alpha1.EphemeralJob]) {
 	pods, jobs := deps.KubeInformers.Core().V1().Pods(), deps.KruiseInformers.Apps().V1alpha1().EphemeralJobs()
-	r := &Reconciler{kube: deps.Kube, kruise: deps.Kruise, recorder: deps.Recorder(Name), clock: deps.Clock}
+	r := &Reconciler{kube: deps.Kube, kruise: deps.Kruise, recorder: deps.Recorder(Name), clock: deps.Clock, pace: engine.NewPace(deps.Clock)}
 	c := controller.For(deps, Name, jobs, r.Reconcile)
 	c.Guards(engine.PodResource, pods)
 	r.guard, r.selected = c.Guard(), c.PodsByLabels(pods)
+	c.Forget(func(job *v1alpha1.EphemeralJob) { r.pace.Forget(job.UID) })
 	// Pods are not owned by jobs. The index of selectors finds the jobs of a Pod without a scan.
 	c.Watch(pods, c.Selecting(jobs, unfinished), matters)
-	return c
+	return r, c
 }
 
 // unfinished returns the selector of a job that can still change. It returns nil for a finished job, so events of Pods no longer find
@@ -95,6 +100,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1alpha1.EphemeralJob) 
 		return controller.DeleteExpired(ctx, r.kruise.AppsV1alpha1().EphemeralJobs(job.Namespace), job,
 			job.Status.CompletionTime, &ttl, r.clock.Now())
 	}
+	// The Pods that may run the containers at once change about as often as that.
+	pods := min(int(job.Status.Match), int(ptr.Deref(job.Spec.Parallelism, 1)))
+	if wait := r.pace.PassIn(job.UID, pods); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
+	}
+	defer r.pace.Passed(job.UID, pods)
 	return r.sync(ctx, job)
 }
 

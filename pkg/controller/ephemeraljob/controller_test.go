@@ -25,6 +25,7 @@ import (
 type world struct {
 	*controllertest.Fixture
 	t *testing.T
+	r *Reconciler
 }
 
 // newWorld has the EphemeralJob "job" with the container "debug", and Pods p0, p1, ... from old to new.
@@ -35,7 +36,9 @@ func newWorld(t *testing.T, pods int, edits ...func(*v1alpha1.EphemeralJob)) *wo
 	for i := range pods {
 		w.addPod(fmt.Sprintf("p%d", i), time.Duration(i)*time.Minute)
 	}
-	w.Control(build(w.Deps))
+	r, skeleton := build(w.Deps)
+	w.Control(skeleton)
+	w.r = r
 	return w
 }
 
@@ -451,4 +454,22 @@ func TestWhichPodChangesMatter(t *testing.T) {
 		test.edit(after)
 		assert.Equal(t, test.want, matters(before, after), name)
 	}
+}
+
+// TestLargeJobsPauseBetweenPasses checks that one pass covers the changes of many Pods, if many may run the containers at once.
+func TestLargeJobsPauseBetweenPasses(t *testing.T) {
+	w := newWorld(t, 5, parallelism(5))
+	w.r.pace.Large = 5
+	w.settle()
+	w.later(time.Minute)
+	w.report("p0", "debug", isRunning)
+	w.Step("ns", "job")
+	assert.Equal(t, int32(1), w.get("job").Status.Running, "the first event after a while is worked on at once")
+	w.report("p1", "debug", isRunning)
+	wait := w.Step("ns", "job")
+	assert.Equal(t, int32(1), w.get("job").Status.Running, "the next one waits for others to come")
+	w.report("p2", "debug", isRunning)
+	w.later(wait)
+	w.Step("ns", "job")
+	assert.Equal(t, int32(3), w.get("job").Status.Running)
 }

@@ -73,12 +73,11 @@ func (r *Reconciler) nodesOfPods(job *v1beta1.ImagePullJob) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spec.podSelector: %w", err)
 	}
-	all, err := r.pods.Pods(job.Namespace).List(selector)
+	all, err := r.selected(job.Namespace, selector)
 	if err != nil {
-		return nil, fmt.Errorf("list Pods: %w", err)
+		return nil, err
 	}
-	// The list of the cache is cloned, because order sorts it.
-	placed := slices.DeleteFunc(slices.Clone(all), func(pod *corev1.Pod) bool { return !podstate.Active(pod) || pod.Spec.NodeName == "" })
+	placed := slices.DeleteFunc(all, func(pod *corev1.Pod) bool { return !podstate.Active(pod) || pod.Spec.NodeName == "" })
 	ordered, err := r.orders.order(job, placed)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -16,6 +15,7 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
 	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
@@ -33,11 +33,12 @@ var (
 type Reconciler struct {
 	kruise versioned.Interface
 	jobs   listers.ImagePullJobLister
-	// images, byOwner, pods and orders are caches. byOwner finds NodeImages by the UIDs of the jobs that own their tags.
+	// images, byOwner and orders are caches. byOwner finds NodeImages by the UIDs of the jobs that own their tags.
 	images  listers.NodeImageLister
 	byOwner cache.Indexer
-	pods    corelisters.PodLister
 	orders  orders
+	// selected lists Pods by the labels that the job selects, through an index.
+	selected controller.SelectedPods
 	// copies keeps the copies of pull secrets.
 	copies   *copies
 	guard    *consistency.Guard
@@ -51,6 +52,8 @@ type Reconciler struct {
 	// refusals are the nodes whose NodeImages the server did not change for a job.
 	refusals refusals
 	agents   *controller.Agents
+	// pace lets one pass cover many reports of nodes.
+	pace *engine.Pace
 }
 
 // Options are the options of this controller.
@@ -75,9 +78,9 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	ours, pods := deps.KruiseInformers.Apps().V1beta1(), deps.KubeInformers.Core().V1().Pods()
 	copied := deps.KubeInformers.InNamespace(options.PullSecretsNamespace).Core().V1().Secrets()
 	r := &Reconciler{
-		kruise: deps.Kruise, jobs: ours.ImagePullJobs().Lister(), images: ours.NodeImages().Lister(), pods: pods.Lister(),
+		kruise: deps.Kruise, jobs: ours.ImagePullJobs().Lister(), images: ours.NodeImages().Lister(),
 		recorder: deps.Recorder(Name), clock: deps.Clock, tagTTL: options.TagTTL, versions: lru.New(rememberedVersions),
-		orders: newOrders(deps), refusals: refusals{clock: deps.Clock},
+		orders: newOrders(deps), refusals: refusals{clock: deps.Clock}, pace: engine.NewPace(deps.Clock),
 	}
 	c := controller.For(deps, Name, ours.ImagePullJobs(), r.Reconcile)
 	r.guard = c.Guard()
@@ -85,6 +88,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c.Guards(imageResource, ours.NodeImages())
 	c.Guards(secretResource, copied)
 	r.byOwner = c.Index(ours.NodeImages(), imagetag.OwnersIndex, imagetag.IndexOwners)
+	r.selected = c.PodsByLabels(pods)
 	r.agents = c.Agents(pods, deps.KubeInformers.Core().V1().Nodes(), options.Namespace, nil)
 	r.copies = &copies{kube: deps.Kube, namespace: options.PullSecretsNamespace, guard: r.guard, clock: deps.Clock}
 	r.copies.indexer = c.Index(copied, sourceIndex, indexSource)
@@ -94,6 +98,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c.Forget(func(job *v1beta1.ImagePullJob) {
 		r.copies.forget(job.UID)
 		r.refusals.forget(job.UID)
+		r.pace.Forget(job.UID)
 	})
 	e := &events{jobs: c.Index(ours.ImagePullJobs(), runningIndex, indexRunning), lister: r.jobs, left: r.remember}
 	c.Index(ours.ImagePullJobs(), podSelectorIndex, indexPodSelector)

@@ -1,6 +1,7 @@
 package imagepulljob
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -342,5 +343,32 @@ func TestNodeWithoutAnAgentDoesNotDelayOthers(t *testing.T) {
 			assert.Equal(t, []string{"n3"}, status.FailedNodes)
 			assert.Equal(t, name == "Always", status.CompletionTime != nil)
 		})
+	}
+}
+
+// TestLargeJobsPauseBetweenPasses checks that one pass covers the reports of many nodes, if many may pull at once. A job that asks one
+// node after the other never waits.
+func TestLargeJobsPauseBetweenPasses(t *testing.T) {
+	w := newWorld(t, append(nodeImages(6), newJob("a", limit("5")), newJob("single"))...)
+	w.r.pace.Large = 5
+	w.settle("a")
+	w.pass(time.Minute)
+	w.answer("n1", v1beta1.ImagePhaseSucceeded)
+	w.step("a")
+	assert.EqualValues(t, 1, w.job("a").Status.Succeeded, "the first event after a while is worked on at once")
+	w.answer("n2", v1beta1.ImagePhaseSucceeded)
+	wait := w.step("a")
+	assert.EqualValues(t, 1, w.job("a").Status.Succeeded, "the next one waits for others to come")
+	w.answer("n3", v1beta1.ImagePhaseSucceeded)
+	w.pass(wait)
+	w.step("a")
+	assert.EqualValues(t, 3, w.job("a").Status.Succeeded)
+
+	w.settle("single")
+	for i := range 3 {
+		node := fmt.Sprintf("n%d", i+1)
+		w.answer(node, v1beta1.ImagePhaseSucceeded)
+		w.step("single")
+		assert.EqualValues(t, i+1, w.job("single").Status.Succeeded, node)
 	}
 }

@@ -31,9 +31,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (
 		protected := job.DeepCopy()
 		protected.Finalizers = append(protected.Finalizers, pub.DeletionProtectionFinalizer)
 		return reconcile.Result{}, r.update(ctx, protected)
-	default:
-		return r.pull(ctx, job)
 	}
+	// The nodes that may pull at once report about as often as that. So a job that asks one node after the other does not wait.
+	nodes := min(int(job.Status.Desired), parallelism(job.Spec.Parallelism))
+	if wait := r.pace.PassIn(job.UID, nodes); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
+	}
+	defer r.pace.Passed(job.UID, nodes)
+	return r.pull(ctx, job)
 }
 
 // release releases the job's copies of Secrets, and then removes the job's finalizer. The finalizer goes last, so a crash in between

@@ -62,6 +62,8 @@ type Reconciler struct {
 	// unreadable and ungenerated prevent that the same event about a target, or about a workload to generate from, is sent in each pass.
 	unreadable  *controller.Unreadable
 	ungenerated *controller.Unreadable
+	// pace lets one pass cover many changes of Pods. Each pass writes all records.
+	pace *engine.Pace
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
@@ -77,6 +79,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 		client: deps.Kruise.AppsV1beta1(), nodes: core.Nodes().Lister(), sets: map[schema.GroupKind]cache.Indexer{},
 		workloads: workloadclient.Custom{Kube: deps.Kube, Dynamic: deps.Dynamic, Mapper: deps.Mapper, Namespace: options.Namespace},
 		clock:     deps.Clock, pacer: controller.NewPacer(controller.UnwatchedPeriod), targets: controller.NewPacer(pace),
+		pace: engine.NewPace(deps.Clock),
 	}
 	c := controller.For(deps, Name, states, r.Reconcile)
 	r.listed = controller.NewListedKinds(deps, options.Namespace)
@@ -88,6 +91,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c.Forget(func(state *v1beta1.PersistentPodState) {
 		r.unreadable.Forget(keyOf(state))
 		r.targets.Forget(keyOf(state))
+		r.pace.Forget(state.UID)
 	})
 	// The index finds the PersistentPodStates of a workload for events of its Pods.
 	for name, values := range podtopology.Indexers() {
@@ -168,7 +172,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, state *v1beta1.PersistentPod
 		if early := r.targets.Wait(keyOf(state), r.clock.Now()); early > 0 {
 			return reconcile.Result{RequeueAfter: early, KeepFailures: true}, nil
 		}
+	} else if state.Status.ObservedGeneration == state.Generation {
+		if wait := r.pace.PassIn(state.UID, len(state.Status.PodStates)); wait > 0 {
+			return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
+		}
 	}
+	defer r.pace.Passed(state.UID, len(state.Status.PodStates))
 	err = r.pass(ctx, state)
 	forbidden, is := errors.AsType[*workloadclient.ForbiddenError](err)
 	if err != nil && !is {

@@ -209,3 +209,25 @@ func TestPinnedPodTellsThatItsNodeIsGone(t *testing.T) {
 	require.Len(t, events, 1)
 	assert.Contains(t, events[0], "Warning NodeNotFound no node has the labels that PersistentPodState state requires: node n1")
 }
+
+// TestLargeStatesPauseBetweenPasses checks that one pass covers the changes of many Pods, because each pass writes all records.
+func TestLargeStatesPauseBetweenPasses(t *testing.T) {
+	w := newWorld(t)
+	w.r.pace.Large = 2
+	w.Add(builtIn(4), pod("web-0", "n1"), pod("web-1", "n1"))
+	w.state(theirs)
+	w.settle("state")
+	w.Clock.SetTime(w.Clock.Now().Add(time.Minute))
+	records := func() int { return len(w.get("state").Status.PodStates) }
+	w.Add(pod("web-2", "n1"))
+	w.Step("ns", "state")
+	assert.Equal(t, 3, records(), "the first event after a while is worked on at once")
+	w.Update(pod("web-0", "n2"))
+	w.Add(pod("web-3", "n1"))
+	wait := w.Step("ns", "state")
+	assert.Equal(t, 3, records(), "the next one waits for others to come")
+	w.Clock.SetTime(w.Clock.Now().Add(wait))
+	w.Step("ns", "state")
+	assert.Equal(t, 4, records())
+	assert.Equal(t, "n2", w.get("state").Status.PodStates["web-0"].NodeName)
+}
