@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,10 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/scale"
+	"k8s.io/utils/ptr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
 // Autoscalers use the polymorphic scale client, which reads the version of /scale from discovery.
@@ -50,6 +55,30 @@ func TestScaleByKubectl(t *testing.T) {
 	after, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, int32(4), *after.Spec.Replicas)
+}
+
+// An autoscaler cannot correct the rest of the spec, so /scale also accepts numbers that the rules of the kind would refuse. The
+// controllers report what they cannot reach.
+// Case uniteddeployment 26.
+func TestScaleIsNotJudgedByTheRestOfTheSpec(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t)
+	manifest := "apiVersion: apps.kruise.io/v1beta1\nkind: UnitedDeployment" + fmt.Sprintf(unitedSpec, "Cascading")
+	manifest = strings.Replace(manifest, "{name: a}", "{name: a, replicas: 1}, {name: b}", 1)
+	out, err := kubectl(t, manifest, "apply", "-n", namespace, "-f", "-")
+	require.NoError(t, err, out)
+	mustKubectl(t, "scale", "uniteddeployment/web", "--replicas=0", "-n", namespace)
+	assert.Equal(t, "0", mustKubectl(t, "get", "uniteddeployment/web", "-n", namespace, "-o", "jsonpath={.spec.replicas}"))
+	mustKubectl(t, "label", "uniteddeployment/web", "a=b", "-n", namespace) // What is stored already is not refused.
+	out, err = kubectl(t, "", "patch", "uniteddeployment/web", "-n", namespace, "--type=merge", "-p", `{"spec":{"topology":{"subsets":[{"name":"a","replicas":2}]}}}`)
+	assert.Error(t, err, out)
+
+	still := newCloneSet("still")
+	still.Spec.Replicas, still.Spec.UpdateStrategy.RollingUpdate = ptr.To[int32](0), &v1beta1.RollingUpdateCloneSetStrategy{
+		MaxUnavailable: ptr.To(intstr.FromInt32(0)), MaxSurge: ptr.To(intstr.FromInt32(0)),
+	}
+	create(t, env.kruise.AppsV1beta1().CloneSets(namespace), still)
+	mustKubectl(t, "scale", "clone/still", "--replicas=3", "-n", namespace)
 }
 
 // A client that writes /scale becomes the owner of spec.replicas, as with a Deployment.

@@ -45,6 +45,35 @@ func TestCountsAndAnnotationsOfACoveredCloneSet(t *testing.T) {
 	assert.Empty(t, w.Writes(), "nothing changed, nothing is written")
 }
 
+// A user who sees the count of a new budget relies on it, so kube-apiserver asks about its Pods before. A Pod that cannot be annotated
+// does not keep the others from being counted.
+func TestPodsAreProtectedBeforeTheirBudgetIsCounted(t *testing.T) {
+	for name, refused := range map[string]string{"all": "", "one is refused": "p-3"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, append(newPods(10, "p", owner("apps.kruise.io/v1beta1", "CloneSet", "c")), newCloneSet(10), newBudget(ofCloneSet))...)
+			w.Kube.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+				patch, ok := action.(clienttesting.PatchAction)
+				return ok && patch.GetName() == refused, nil, apierrors.NewForbidden(corev1.Resource("pods"), refused, nil)
+			})
+			counted := 0
+			w.Kruise.PrependReactor("update", "podunavailablebudgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+				counted++
+				namespace, err := w.Kube.CoreV1().Namespaces().Get(t.Context(), "ns", metav1.GetOptions{})
+				require.NoError(t, err)
+				assert.Equal(t, "true", namespace.Labels["policy.kruise.io/pod-unavailable-budgets"])
+				for _, pod := range w.Pods() {
+					assert.Equal(t, pod.Name == refused, pod.Annotations["pub.kruise.io/related-pub"] == "", pod.Name)
+				}
+				return false, nil, nil
+			})
+			err := w.reconcileBudget("b")
+			assert.Equal(t, refused == "", err == nil, "%v", err)
+			assert.Equal(t, 1, counted)
+			assert.Equal(t, counts{10, 7, 10, 3}, countsOf(w.budget("b").Status))
+		})
+	}
+}
+
 // grant writes a grant as admission does.
 func (w *world) grant(name string, at time.Time) {
 	w.t.Helper()

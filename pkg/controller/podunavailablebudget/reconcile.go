@@ -36,13 +36,19 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 	return reconcile.Result{}, r.annotate(ctx, key, nil)
 }
 
-// Reconcile counts one budget and then annotates its Pods. The status is written first, because admission reads it, and refuses
-// while the budget is not counted. Without an event, the next count is due when a grant expires, or after controller.UnwatchedPeriod.
+// Reconcile counts one budget and then annotates its Pods. A generation that was not counted yet is the other way round: a user who sees
+// its count relies on it, and kube-apiserver asks only about annotated Pods. Admission refuses until the count is there. Without an event,
+// the next count is due when a grant expires, or after controller.UnwatchedPeriod.
 func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (reconcile.Result, error) {
 	key := types.NamespacedName{Namespace: budget.Namespace, Name: budget.Name}
 	// The changes until then are part of the next count, so nothing is lost.
 	if early := r.pacer.Wait(key, r.clock.Now()); early > 0 {
 		return reconcile.Result{RequeueAfter: early, KeepFailures: true}, nil
+	}
+	first := budget.Status.ObservedGeneration != budget.Generation
+	var protected error
+	if first {
+		protected = r.protect(ctx, budget)
 	}
 	seen, recheck, err := r.count(ctx, budget)
 	if err != nil {
@@ -56,7 +62,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailab
 	if seen.unseen && (recheck == 0 || recheck > controller.UnwatchedPeriod) {
 		recheck = controller.UnwatchedPeriod
 	}
-	return reconcile.Result{RequeueAfter: recheck}, r.annotate(ctx, key, seen.Pods)
+	if !first {
+		protected = r.annotate(ctx, key, seen.Pods)
+	}
+	return reconcile.Result{RequeueAfter: recheck}, protected
+}
+
+// protect makes kube-apiserver ask about the disruptions of the Pods that a budget governs. A Pod that cannot be annotated does not keep
+// the budget from being counted.
+func (r *Reconciler) protect(ctx context.Context, budget *v1beta1.PodUnavailableBudget) error {
+	seen, err := r.observe(ctx, budget, disruption.NewServer(r.livePod(ctx, budget.Namespace)))
+	if err != nil {
+		return err
+	}
+	key := types.NamespacedName{Namespace: budget.Namespace, Name: budget.Name}
+	return errors.Join(r.labelNamespace(ctx, budget.Namespace), r.annotate(ctx, key, seen.Pods))
 }
 
 // count computes the budget's status and writes it if the budget is unchanged since it was read. After a conflict, UpdateStatus

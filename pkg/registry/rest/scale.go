@@ -47,7 +47,18 @@ func (s *Scale[T]) of(obj T) (*autoscalingv1.Scale, error) {
 	}, nil
 }
 
-// scaleREST serves /scale with the store and the rules of the main resource.
+// scaleStrategy is the strategy of /scale.
+type scaleStrategy[T Object] struct {
+	*strategy[T]
+}
+
+// ValidateUpdate refuses nothing, because scaledObjectInfo has validated the replicas, and nothing else changes. An autoscaler cannot
+// correct the rest of the spec. If the controller cannot reach the new number, it says so in the status and by an event.
+func (*scaleStrategy[T]) ValidateUpdate(context.Context, runtime.Object, runtime.Object) field.ErrorList {
+	return nil
+}
+
+// scaleREST serves /scale with the store of the main resource.
 type scaleREST[T Object] struct {
 	kind  *Kind[T]
 	store *registry.Store
@@ -89,7 +100,7 @@ func (r *scaleREST[T]) Get(ctx context.Context, name string, options *metav1.Get
 	return r.kind.Scale.of(obj.(T))
 }
 
-// Update changes the desired replicas. The write is one of the main resource, so defaulting, validation and generation are the same.
+// Update changes the desired replicas. The write is one of the main resource, so defaulting and generation are the same.
 func (r *scaleREST[T]) Update(
 	ctx context.Context, name string, info genericrest.UpdatedObjectInfo, create genericrest.ValidateObjectFunc,
 	update genericrest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions,

@@ -112,10 +112,17 @@ func TestScaleOfTheStore(t *testing.T) {
 				require.NoError(t, err)
 				assert.EqualValues(t, 2, scale.(*autoscalingv1.Scale).Spec.Replicas)
 			}
-			_, _, err = scales.Update(ctx, "demo", genericrest.DefaultUpdatedObjectInfo(&autoscalingv1.Scale{}), nil,
-				genericrest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
-			require.Error(t, err)
-			assert.Equal(t, stored != nil, apierrors.IsInvalid(err), "judged by the rules of the kind: %v", err)
+			update := func(replicas int32) error {
+				wanted := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+				_, _, err := scales.Update(ctx, "demo", genericrest.DefaultUpdatedObjectInfo(wanted), nil,
+					genericrest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+				return err
+			}
+			assert.Equal(t, stored != nil, apierrors.IsInvalid(update(-1)), "there are no fewer than no replicas")
+			assert.Equal(t, stored == nil, apierrors.IsNotFound(update(5)), "the rules of the kind do not judge an autoscaler")
+			if stored != nil {
+				require.NoError(t, update(5))
+			}
 		})
 	}
 	kind := newKind()

@@ -79,7 +79,9 @@ func (k *Kind[T]) Storage(
 		k.Plural + "/status": &statusREST{store: &status},
 	}
 	if k.Scale != nil {
-		storage[k.Plural+"/scale"] = newScaleREST(k, generics)
+		scaled := *generics
+		scaled.UpdateStrategy = &scaleStrategy[T]{strategy: main}
+		storage[k.Plural+"/scale"] = newScaleREST(k, &scaled)
 	}
 	if k.Extend != nil {
 		k.Extend(storage)

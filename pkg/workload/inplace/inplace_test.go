@@ -169,6 +169,39 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+// TestEvaluateWithoutInstanceIDs uses a node that names no instances, as some virtual nodes do.
+func TestEvaluateWithoutInstanceIDs(t *testing.T) {
+	set := func(image, imageID string) func(*corev1.ContainerStatus) {
+		return func(s *corev1.ContainerStatus) { s.Image, s.ImageID = image, imageID }
+	}
+	tests := map[string]struct {
+		before, after func(*corev1.ContainerStatus)
+		want          bool
+	}{
+		"nothing happened yet":          {set("main:1", "id:1"), set("main:1", "id:1"), false},
+		"another image ID":              {set("", "id:1"), set("", "id:2"), true},
+		"the same digest, a new tag":    {set("main:1", "id:1"), set("main:2", "id:1"), true},
+		"no instance":                   {set("main:1", "id:1"), set("main:2", ""), false},
+		"a node that names instances":   {func(s *corev1.ContainerStatus) { s.ContainerID = "containerd://mainA" }, set("main:2", "id:2"), false},
+		"started while it was updated":  {set("", ""), set("main:2", "id:2"), true},
+		"not started, the image is new": {set("", ""), set("", ""), false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := runningPod("A")
+			status := &pod.Status.ContainerStatuses[0]
+			status.ContainerID = ""
+			tc.before(status)
+			require.NoError(t, images("main:2").Apply(pod, "rev2", now))
+			status.ContainerID = ""
+			tc.after(status)
+			progress, err := Evaluate(pod, nil)
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, progress.Complete)
+		})
+	}
+}
+
 // Case inplace-update 22.
 func TestRegistryPortIsNotATag(t *testing.T) {
 	pod := runningPod("A")

@@ -29,14 +29,22 @@ const (
 // right only if the update returned to the image that it was created from, before the node observed anything else. A report of
 // the node counts only after the node has observed the newest spec, if the node reports a generation.
 //
-// The node agent reports what an instance was created from. Without an agent's report, the image in the status decides.
+// The node agent reports what an instance was created from. Without an agent's report, the image in the status decides. Some virtual
+// nodes give their instances no IDs. Then another image ID, or the image of the spec, is all that can show a new instance.
 func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus, report *containerreport.Report) Verdict {
 	status := containerStatus(pod, container.Name)
-	if status == nil || status.ContainerID == "" || !nodeSawSpec(pod) {
+	if status == nil || !nodeSawSpec(pod) {
 		return Pending
 	}
-	entry := reported(report, status)
 	runsImage := sameImage(container.Image, status.Image, status.ImageID)
+	if status.ContainerID == "" {
+		// A node that names its instances names none while none exists.
+		if recorded.ContainerID != "" || status.ImageID == "" {
+			return Pending
+		}
+		return doneIf(runsImage || status.ImageID != recorded.ImageID)
+	}
+	entry := reported(report, status)
 	created := createdFrom(container, recorded, entry)
 	switch {
 	// A record without an instance and without an image is of another release. Any sign of a new instance is enough.

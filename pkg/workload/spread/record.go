@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/rollout"
 )
 
 // unlimited is the number of free slots of a subset without a limit.
@@ -91,10 +92,7 @@ func (r *record) free(i int) (int, bool) {
 // Limit returns the maximum of a subset, or math.MaxInt without one. Percentages are rounded up. A percentage that cannot be
 // read is zero.
 func Limit(limit *intstr.IntOrString, replicas int) int {
-	if limit == nil {
-		return math.MaxInt
-	}
-	value, err := intstr.GetScaledValueFromIntOrPercent(limit, replicas, true)
+	value, err := rollout.RoundedUp(limit, replicas, math.MaxInt)
 	if err != nil {
 		return 0
 	}

@@ -33,6 +33,7 @@ func TestReplicasOfAWorkloadWithoutThemAreOne(t *testing.T) {
 
 func TestPercentagesAreRoundedUp(t *testing.T) {
 	assert.Equal(t, 2, Limit(new(intstr.FromString("50%")), 3))
+	assert.Equal(t, 3, Limit(new(intstr.FromString("33.3%")), 9), "validation accepts decimals")
 	assert.Zero(t, Limit(new(intstr.FromString("50%")), 0))
 	assert.Zero(t, Limit(new(intstr.FromString("half")), 4))
 }
