@@ -158,7 +158,7 @@ func (p *planner) stray(pod *corev1.Pod) bool {
 // Pod, or of a Pod that would have to be deleted again to make room.
 func (p *planner) undelete() (changes []engine.Change) {
 	// A hook that drains has already taken the Pod out of service, so its deletion is not canceled.
-	if drains(p.Lifecycle) {
+	if lifecycle.Drains(p.Lifecycle) {
 		return nil
 	}
 	var held []*corev1.Pod
@@ -178,12 +178,6 @@ func (p *planner) undelete() (changes []engine.Change) {
 		changes = append(changes, p.Move(pod, pub.LifecycleStatePreparingNormal))
 	}
 	return changes
-}
-
-// drains reports whether one of the hooks takes Pods out of service while it holds them.
-func drains(hooks *pub.Lifecycle) bool {
-	return hooks != nil && (hooks.PreDelete != nil && hooks.PreDelete.MarkPodNotReady ||
-		hooks.InPlaceUpdate != nil && hooks.InPlaceUpdate.MarkPodNotReady)
 }
 
 // picked returns the Pods that a user, or an update by recreation, picked for deletion. Pods that the preDelete hook holds are left

@@ -90,12 +90,11 @@ func (p *planner) fill(w *walk, i int) (available bool) {
 	case pod.DeletionTimestamp != nil:
 	case !podstate.Active(pod):
 		p.replaceFinished(w, slot)
+	case engine.PreparingDelete(pod) && p.returns(i):
+		w.stage.Changes = append(w.stage.Changes, p.Move(pod, pub.LifecycleStatePreparingNormal))
+	case engine.PreparingDelete(pod):
+		p.ReplacePod(&w.stage, pod)
 	default:
-		// The deletion has begun and is not taken back: its hook may already have moved the data.
-		if engine.PreparingDelete(pod) {
-			p.ReplacePod(&w.stage, pod)
-			return false
-		}
 		// The labels and claims of a Pod do not depend on whether it is available.
 		if pod.Status.Phase == corev1.PodPending {
 			p.createMissingClaims(w, slot)
@@ -106,6 +105,13 @@ func (p *planner) fill(w *walk, i int) (available bool) {
 		return p.Available(pod)
 	}
 	return false
+}
+
+// returns reports whether a Pod that a hook holds before its deletion stays after all: its ordinal is wanted again, with the revision that
+// the Pod has. A Pod that its hook has taken out of service is replaced.
+func (p *planner) returns(i int) bool {
+	pod := p.slots[i].pod
+	return !lifecycle.Drains(p.Lifecycle) && !p.Specified(pod) && (p.Updated(pod) || p.At(pod, p.revisionFor(i)))
 }
 
 // replaceFinished deletes a Pod that ended. Pods that fail again and again wait longer each time. Pods that succeeded are replaced at

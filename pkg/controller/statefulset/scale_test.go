@@ -221,19 +221,38 @@ func TestScaleInInOrderPassesPodsThatEnded(t *testing.T) {
 	assert.Equal(t, []string{"web-0"}, w.names())
 }
 
-// A Pod that a hook holds and that is wanted again is deleted once the hook lets it go, and then created again.
-func TestHeldPodThatIsWantedAgainIsReplaced(t *testing.T) {
-	w := rolled(t, "", newSet(2, held, hooks(pub.Lifecycle{PreDelete: &pub.LifecycleHook{LabelsHandler: map[string]string{"hold": "on"}}})))
-	before := w.pod("web-1").UID
-	w.edit(replicas(1))
-	w.settle()
-	w.edit(replicas(2))
-	w.settle()
-	assert.Equal(t, before, w.pod("web-1").UID)
-	w.change("web-1", func(pod *corev1.Pod) { delete(pod.Labels, "hold") })
-	w.settle()
-	assert.NotEqual(t, before, w.pod("web-1").UID)
-	assert.Equal(t, int32(2), w.set().Status.AvailableReplicas)
+// A Pod that a hook holds and that is wanted again returns. It is replaced if it has another revision, if somebody picked it for deletion,
+// or if the hook has taken it out of service: it is deleted once the hook lets it go, and then created again.
+func TestHeldPodThatIsWantedAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		drains  bool
+		also    func(*world)
+		returns bool
+	}{
+		"returns":                {returns: true, also: func(*world) {}},
+		"of an older revision":   {also: func(w *world) { w.edit(image("web:2")) }},
+		"that somebody picked":   {also: func(w *world) { w.change("web-1", func(pod *corev1.Pod) { pod.Labels[pub.SpecifiedDeleteKey] = "true" }) }},
+		"that is out of service": {drains: true, also: func(*world) {}},
+		"below the partition":    {returns: true, also: func(w *world) { w.edit(partition(2), image("web:2")) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hook := &pub.LifecycleHook{LabelsHandler: map[string]string{"hold": "on"}, MarkPodNotReady: tc.drains}
+			w := rolled(t, "", newSet(2, held, hooks(pub.Lifecycle{PreDelete: hook})))
+			before := w.pod("web-1").UID
+			w.edit(replicas(1))
+			w.settle()
+			require.Equal(t, "PreparingDelete", w.pod("web-1").Labels[pub.LifecycleStateKey])
+			tc.also(w)
+			w.edit(replicas(2))
+			w.settle()
+			assert.Equal(t, before, w.pod("web-1").UID)
+			assert.Equal(t, tc.returns, w.pod("web-1").Labels[pub.LifecycleStateKey] == "Normal", w.pod("web-1").Labels)
+			w.change("web-1", func(pod *corev1.Pod) { delete(pod.Labels, "hold") })
+			w.settle()
+			assert.Equal(t, tc.returns, before == w.pod("web-1").UID)
+			assert.Equal(t, "Normal", w.pod("web-1").Labels[pub.LifecycleStateKey])
+		})
+	}
 }
 
 func TestPreNormalHookHoldsANewPod(t *testing.T) {

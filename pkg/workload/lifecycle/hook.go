@@ -50,6 +50,12 @@ func markers(hook *pub.LifecycleHook, pod *corev1.Pod) (present, total int) {
 	return present, total
 }
 
+// Drains reports whether one of the hooks takes Pods out of service while it holds them.
+func Drains(hooks *pub.Lifecycle) bool {
+	return hooks != nil && (hooks.PreDelete != nil && hooks.PreDelete.MarkPodNotReady ||
+		hooks.InPlaceUpdate != nil && hooks.InPlaceUpdate.MarkPodNotReady)
+}
+
 // Mark adds every marker of the hook to the given object, which the caller owns. The next update then waits for the user again,
 // because the markers are on the Pod.
 func Mark(hook *pub.LifecycleHook, pod *corev1.Pod) {
