@@ -36,8 +36,9 @@ type injection struct {
 	initContainers, containers []placed
 	volumes                    []corev1.Volume
 	secrets                    []corev1.LocalObjectReference
-	// used are the SidecarSets that add at least one container.
-	used []*v1beta1.SidecarSet
+	// used are the SidecarSets that add at least one container. warnings name those that were left out.
+	used     []*v1beta1.SidecarSet
+	warnings []string
 	// versions are the annotations of hot upgrades. working names the container that works at first.
 	versions, working map[string]string
 }
@@ -52,7 +53,13 @@ type placed struct {
 // build decides what is added. It returns a field.Error if the Pod does not allow it. It does not change the Pod.
 func (in *injection) build() error {
 	in.versions, in.working = map[string]string{}, map[string]string{}
+	owners := map[string]string{}
 	for _, set := range in.sets {
+		if name := claim(owners, set); name != "" {
+			in.warnings = append(in.warnings, fmt.Sprintf("SidecarSet %s is not injected, because SidecarSet %s also has a container %s; "+
+				"rename it, or select other Pods with one of the two", set.Name, owners[name], name))
+			continue
+		}
 		for i := range set.Spec.InitContainers {
 			if err := in.add(set, &set.Spec.InitContainers[i], initContainers); err != nil {
 				return err
@@ -77,6 +84,26 @@ func (in *injection) build() error {
 		slices.SortStableFunc(in.containers, byName)
 	}
 	return nil
+}
+
+// claim reserves the names of the SidecarSet's containers. It returns a name that another SidecarSet has, and then reserves none: two
+// SidecarSets would upgrade the same container for ever. Validation refuses such SidecarSets, but labels of namespaces can change.
+func claim(owners map[string]string, set *v1beta1.SidecarSet) (taken string) {
+	var names []string
+	for _, list := range [][]v1beta1.SidecarContainer{set.Spec.InitContainers, set.Spec.Containers} {
+		for i := range list {
+			names = append(names, list[i].Name)
+		}
+	}
+	for _, name := range names {
+		if owners[name] != "" {
+			return name
+		}
+	}
+	for _, name := range names {
+		owners[name] = set.Name
+	}
+	return ""
 }
 
 // add builds a container of a SidecarSet, or the two of a hot upgrade. The order of the steps decides which value

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -82,6 +83,9 @@ func (s *sidecars) mutate(ctx context.Context, e *edit, attributes admission.Att
 	in := &injection{pod: e.pod, sets: sets, sorted: s.features.Enabled(features.EnableSortSidecarContainerByName)}
 	if err := in.build(); err != nil {
 		return invalid(e.pod, err)
+	}
+	for _, text := range in.warnings {
+		warning.AddWarning(ctx, "", text)
 	}
 	if len(in.used) == 0 {
 		return nil

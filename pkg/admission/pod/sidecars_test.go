@@ -147,6 +147,17 @@ func TestPlacesOfContainers(t *testing.T) {
 	assert.Equal(t, []string{"c", "s", "z", "main"}, namesOf(pod.Spec.Containers), "with the feature gate")
 }
 
+// The labels of a namespace can change so that two SidecarSets with the same container select a Pod. The second one is left out as a whole,
+// because both would upgrade that container.
+func TestSidecarSetWithATakenNameIsLeftOut(t *testing.T) {
+	clash := newSet("b", []string{"t", "s"}, func(set *v1beta1.SidecarSet) { set.Spec.Containers[1].Image = "other" })
+	pod := mustInject(t, newPod(), clash, newSet("a", []string{"s"}), newSet("c", []string{"u"}))
+	assert.Equal(t, []string{"s", "u", "main"}, namesOf(pod.Spec.Containers))
+	assert.Equal(t, "s:1", sidecar.Container(pod, "s").Image)
+	assert.Equal(t, []string{"a", "c"}, sidecar.InjectedSets(pod))
+	assert.NotContains(t, recordsOf(t, pod, "kruise.io/sidecarset-hash"), "b")
+}
+
 // Init containers are sorted by name, and placed before or after those of the Pod.
 // Case sidecarset 34.
 func TestInitContainers(t *testing.T) {
