@@ -214,6 +214,34 @@ func TestSlotsEndWhenTheirPodsAppearOrExpire(t *testing.T) {
 	}, w.Events())
 }
 
+// The writes of a pass can take longer than a slot lasts. The list of Pods from before them does not end the slot of a Pod that has come
+// since: another Pod would get the slot, too.
+func TestSlowWritesEndNoSlot(t *testing.T) {
+	w := newWorld(t)
+	at := metav1.NewTime(controllertest.Now)
+	w.ofCloneSet(3, []v1beta1.WorkloadSpreadSubset{limited("a", 3)}, func(object *v1beta1.WorkloadSpread) {
+		all := v1beta1.WorkloadSpreadSubsetStatuses{{Name: "a", MissingReplicas: 2, CreatingPods: map[string]metav1.Time{"new": at}}}
+		object.Status = v1beta1.WorkloadSpreadStatus{
+			SubsetStatuses: all, VersionedSubsetStatuses: map[string]v1beta1.WorkloadSpreadSubsetStatuses{"versionIgnored": all},
+		}
+	})
+	w.pods("a", 2)
+	slow := 0
+	w.Kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if slow++; slow == 1 {
+			w.Clock.SetTime(controllertest.Now.Add(31 * time.Second))
+		}
+		return false, nil, nil
+	})
+	w.Step("ns", "ws")
+	require.NotZero(t, slow)
+	assert.Equal(t, []string{"a 2 0"}, rooms(&w.get().Status))
+	assert.Empty(t, w.Events())
+	w.Add(pod("new", "a"))
+	assert.Equal(t, []string{"a 3 0"}, rooms(w.settle()))
+	assert.Empty(t, w.Events())
+}
+
 // Case workloadspread 10.
 func TestPodsWithoutANodeMoveToTheNextSubset(t *testing.T) {
 	w := newWorld(t)

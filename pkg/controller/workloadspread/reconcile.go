@@ -42,6 +42,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 	if object.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
+	listed := r.clock.Now()
 	t, pods, err := r.read(ctx, object)
 	switch {
 	case err != nil:
@@ -50,7 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 		return reconcile.Result{RequeueAfter: controller.UnwatchedPeriod}, nil
 	}
 	written, failed := r.write(ctx, object, pods, r.assign(object, t, pods, r.clock.Now()))
-	counted, moved, err := r.recount(ctx, object, t, written, failed == nil, pods)
+	counted, moved, err := r.recount(ctx, object, t, listed, written, failed == nil, pods)
 	if err != nil {
 		return reconcile.Result{}, errors.Join(failed, err)
 	}
@@ -153,13 +154,16 @@ func differences(before, after map[string]string) map[string]string {
 
 // recount writes the status. It counts the Pods that were assigned, so that a Pod counts after its cost is written. After a
 // conflict with admission it counts again, with Pods whose costs are written in the next pass. The Pods are listed after the
-// WorkloadSpread was read, so that a slot that is no longer recorded is that of a Pod in the list. complete says whether all
-// Pods were written: only then is the generation observed. If the WorkloadSpread was deleted, the results are empty.
+// WorkloadSpread was read, so that a slot that is no longer recorded is that of a Pod in the list. listed is a time before that: the
+// writes of a pass can take longer than a slot lasts, and a list says nothing about the slots that ended after it. complete says whether
+// all Pods were written: only then is the generation observed. If the WorkloadSpread was deleted, the results are empty.
 func (r *Reconciler) recount(
-	ctx context.Context, object *v1beta1.WorkloadSpread, t *target, written map[types.UID]*corev1.Pod, complete bool, pods []*corev1.Pod,
+	ctx context.Context, object *v1beta1.WorkloadSpread, t *target, listed time.Time, written map[types.UID]*corev1.Pod, complete bool,
+	pods []*corev1.Pod,
 ) (counted spread.Counted, moved spread.Rescheduled, err error) {
 	stored, err := controller.UpdateStatus(ctx, r.client.WorkloadSpreads(object.Namespace), object, func(fresh *v1beta1.WorkloadSpread) error {
 		if pods == nil {
+			listed = r.clock.Now()
 			if pods, err = t.pods(); err != nil {
 				return err
 			}
@@ -170,9 +174,9 @@ func (r *Reconciler) recount(
 				pods[i] = newer
 			}
 		}
-		now, before := r.clock.Now(), fresh.Status.SubsetStatuses
-		counted = spread.Recount(fresh, pods, t.replicas, t.latest, now)
-		moved = spread.Reschedule(fresh, before, pods, now)
+		before := fresh.Status.SubsetStatuses
+		counted = spread.Recount(fresh, pods, t.replicas, t.latest, listed)
+		moved = spread.Reschedule(fresh, before, pods, listed)
 		pods = nil // After a conflict, there may be others.
 		if complete {
 			fresh.Status.ObservedGeneration = object.Generation
