@@ -142,7 +142,11 @@ func (r *Reconciler) sync(ctx context.Context, job *v1alpha1.EphemeralJob) (reco
 	if err != nil || stored == nil || stored.Status.CompletionTime != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: deadlineIn(stored, r.clock.Now())}, r.inject(ctx, stored, next(&stored.Spec, seen))
+	left, err := r.inject(ctx, stored, next(&stored.Spec, seen))
+	if left {
+		return reconcile.Result{RequeueAfter: time.Millisecond}, err
+	}
+	return reconcile.Result{RequeueAfter: deadlineIn(stored, r.clock.Now())}, err
 }
 
 // deadlineIn returns the time until the deadline of a started job, or zero if the job has no deadline. A job whose

@@ -473,3 +473,24 @@ func TestLargeJobsPauseBetweenPasses(t *testing.T) {
 	w.Step("ns", "job")
 	assert.Equal(t, int32(3), w.get("job").Status.Running)
 }
+
+// TestPassesAreShort checks that a job that is paused or deleted while its containers are added adds no more of them: they cannot be
+// removed again.
+func TestPassesAreShort(t *testing.T) {
+	w := newWorld(t, 20, parallelism(20))
+	written := 0
+	w.Kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if written++; written == 3 {
+			w.later(2 * time.Second)
+		}
+		return false, nil, nil
+	})
+	assert.NotZero(t, w.Step("ns", "job"), "the next pass comes at once")
+	assert.Len(t, w.with("debug"), 3)
+	w.edit(func(job *v1alpha1.EphemeralJob) { job.Spec.Paused = true })
+	w.settle()
+	assert.Len(t, w.with("debug"), 3)
+	w.edit(func(job *v1alpha1.EphemeralJob) { job.Spec.Paused = false })
+	w.settle()
+	assert.Len(t, w.with("debug"), 20)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,23 +17,33 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// width is the maximum number of concurrent writes to Pods, as for the writes of the engine.
-const width = 16
+const (
+	// width is the maximum number of concurrent writes to Pods, as for the writes of the engine.
+	width = 16
+	// passTime is how long a pass starts new writes. It limits how late a pause or a deletion takes effect: containers that were added
+	// cannot be removed.
+	passTime = time.Second
+)
 
 // subresource is the part of a Pod through which ephemeral containers are added.
 const subresource = "ephemeralcontainers"
 
 // inject adds the containers to the Pods. It starts with one Pod, so a template that the server rejects is sent once, and not once
 // for each Pod. A patch whose answer was lost is repeated in the next pass with the same content, which changes nothing. The first
-// error stops further batches. The error is returned, so the queue retries with growing delays.
-func (r *Reconciler) inject(ctx context.Context, job *v1alpha1.EphemeralJob, pods []*corev1.Pod) error {
-	err := podcontrol.SlowStart(len(pods), width, func(begin, end int) error {
+// error stops further batches. The error is returned, so the queue retries with growing delays. No batch begins after passTime; left
+// is then true, and the next pass goes on with the job as it is then.
+func (r *Reconciler) inject(ctx context.Context, job *v1alpha1.EphemeralJob, pods []*corev1.Pod) (left bool, err error) {
+	over := r.clock.Now().Add(passTime)
+	err = podcontrol.SlowStart(len(pods), width, func(begin, end int) error {
+		if left = r.clock.Now().After(over); left {
+			return nil
+		}
 		return podcontrol.Parallel(end-begin, width, func(i int) error { return r.injectPod(ctx, job, pods[begin+i]) })
 	})
 	if err != nil {
 		r.recorder.Event(job, corev1.EventTypeWarning, "CreateFailed", err.Error())
 	}
-	return err
+	return left, err
 }
 
 // injectPod adds the containers to one Pod. A Pod that was deleted meanwhile is no error. A Pod that was replaced by another one of

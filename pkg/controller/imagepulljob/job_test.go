@@ -2,15 +2,19 @@ package imagepulljob
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -371,4 +375,53 @@ func TestLargeJobsPauseBetweenPasses(t *testing.T) {
 		w.step("single")
 		assert.EqualValues(t, i+1, w.job("single").Status.Succeeded, node)
 	}
+}
+
+// TestPassesAreShort checks that a change of the job takes effect while it asks many nodes.
+func TestPassesAreShort(t *testing.T) {
+	w := newWorld(t, append(nodeImages(300), newJob("a", limit("300")))...)
+	var written atomic.Int32
+	w.Kruise.PrependReactor("update", "nodeimages", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if written.Add(1) == 1 {
+			w.pass(2 * time.Second)
+		}
+		return false, nil, nil
+	})
+	w.step("a")
+	asked := len(w.unfinished())
+	assert.Less(t, asked, 150)
+	assert.EqualValues(t, asked, w.job("a").Status.Active)
+	w.edit("a", limit("0"))
+	w.settle("a")
+	assert.Len(t, w.unfinished(), asked)
+	w.edit("a", limit("300"))
+	w.pass(time.Second)
+	w.settle("a")
+	assert.Len(t, w.unfinished(), 300)
+}
+
+// TestJobDoesNotEndByAnOldSpec checks that a job whose image changed while its last pass ran pulls the new image.
+func TestJobDoesNotEndByAnOldSpec(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a"))...)
+	w.step("a")
+	w.answer("n1", v1beta1.ImagePhaseSucceeded)
+	edited := w.job("a").DeepCopy()
+	edited.Spec.Image, edited.Generation = "nginx:2", edited.Generation+1
+	changed := false
+	w.Kruise.PrependReactor("update", "imagepulljobs", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if changed || action.GetSubresource() != "status" {
+			return false, nil, nil
+		}
+		changed = true
+		require.NoError(t, w.Kruise.Tracker().Update(v1beta1.SchemeGroupVersion.WithResource("imagepulljobs"), edited, "ns"))
+		return true, nil, apierrors.NewConflict(schema.GroupResource{}, "a", nil)
+	})
+	w.Observe()
+	_, err := w.Pass("ns", "a")
+	require.ErrorContains(t, err, "the spec has changed")
+	assert.Nil(t, w.job("a").Status.CompletionTime)
+	w.settle("a")
+	assert.Nil(t, w.job("a").Status.CompletionTime)
+	require.NotEmpty(t, w.image("n1").Spec.Images["nginx"].Tags)
+	assert.Equal(t, "2", w.image("n1").Spec.Images["nginx"].Tags[0].Tag)
 }

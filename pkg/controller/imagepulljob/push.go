@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,13 +27,16 @@ const (
 	// refusedAtOnce is the maximum number of nodes that may refuse in one pass. The next pass continues with the other nodes. Each
 	// refusal is an event, and a pass must not take too long.
 	refusedAtOnce = 100
+	// passTime is how long a pass asks more nodes. It limits how late a change of the job takes effect.
+	passTime = time.Second
 )
 
 // push asks as many more nodes as the job allows, and adds missing Secrets to nodes that were asked before. A node that refuses is
 // replaced by the next one. It returns how many nodes it asked, and the names of those that refused. The first step is the Secrets,
-// because nodes that already pull may fail without them.
+// because nodes that already pull may fail without them. After passTime, it asks no more nodes.
 func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int32, refused []string, err error) {
 	var failures []error
+	over := r.clock.Now().Add(passTime)
 	_, _, err = r.ask(ctx, q, c.lacking)
 	failures = append(failures, err)
 	// A silent node pulls nothing, so it does not take a place of the parallelism.
@@ -41,7 +45,7 @@ func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int
 	if free > 0 {
 		rest = r.agentsFirst(rest)
 	}
-	for free > 0 && len(rest) > 0 && len(refused) < refusedAtOnce {
+	for free > 0 && len(rest) > 0 && len(refused) < refusedAtOnce && !r.clock.Now().After(over) {
 		// The batch is limited, so that a full cluster of refusing nodes is not asked all at once.
 		batch := rest[:min(free, len(rest), refusedAtOnce+width)]
 		rest = rest[len(batch):]

@@ -90,11 +90,16 @@ func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBu
 	changed := false
 	stored, err := controller.UpdateStatus(ctx, r.kruise.PolicyV1beta1().PodUnavailableBudgets(budget.Namespace), budget,
 		func(fresh *v1beta1.PodUnavailableBudget) (err error) {
-			if seen, err = r.observe(ctx, fresh, server); err != nil {
-				return err
-			}
-			if count, err = disruption.Recount(r.carryOver(fresh, seen.Pods), &seen.Observation); err != nil {
-				return err
+			// The reads of missing Pods can take long, and admission relies on the result. Then the Pods are observed once more, which
+			// is fast, since server has all answers.
+			for attempt, slow := 0, true; slow && attempt < 2; attempt++ {
+				if seen, err = r.observe(ctx, fresh, server); err != nil {
+					return err
+				}
+				if count, err = disruption.Recount(r.carryOver(fresh, seen.Pods), &seen.Observation); err != nil {
+					return err
+				}
+				slow = r.clock.Since(seen.Now) > time.Second
 			}
 			// carryOver may have returned a copy, so the result is compared with fresh.
 			changed = !apiequality.Semantic.DeepEqual(fresh.Status, count.Status)

@@ -50,7 +50,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 	case t == nil:
 		return reconcile.Result{RequeueAfter: controller.UnwatchedPeriod}, nil
 	}
-	written, failed := r.write(ctx, object, pods, r.assign(object, t, pods, r.clock.Now()))
+	written, failed := r.write(ctx, object, pods, r.assign(object, t, pods, listed))
+	// After slow writes, the Pods are listed again: one that had no node can run meanwhile.
+	if r.clock.Since(listed) > time.Second {
+		pods = nil
+	}
 	counted, moved, err := r.recount(ctx, object, t, listed, written, failed == nil, pods)
 	if err != nil {
 		return reconcile.Result{}, errors.Join(failed, err)
@@ -229,13 +233,15 @@ func (r *Reconciler) reportFull(object *v1beta1.WorkloadSpread, replicas int) {
 	}
 }
 
-// delete deletes Pods that found no node in time. Their workload creates them again, in another subset. The UID in the
-// preconditions protects a replacement of the same name. Admission returns the slot of the Pod.
+// delete deletes Pods that found no node in time. Their workload creates them again, in another subset. The preconditions protect a
+// replacement of the same name, and a Pod that has got a node since. Admission returns the slot of the Pod.
 func (r *Reconciler) delete(ctx context.Context, object *v1beta1.WorkloadSpread, pods []*corev1.Pod) error {
 	// A Pod that is not deleted now is found again in the next pass.
 	errs := make([]error, 0, len(pods))
 	for _, pod := range pods {
-		err := r.kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewPreconditionDeleteOptions(string(pod.UID)))
+		err := r.kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion},
+		})
 		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			continue
 		}

@@ -45,7 +45,7 @@ func (x *execution) createdAfterAll(ctx context.Context, pod *corev1.Pod, id str
 	if err != nil && Lost(failure) {
 		x.lock.Lock()
 		defer x.lock.Unlock()
-		x.attempted[id] = x.view.Now
+		x.attempted[id] = x.Clock.Now()
 	}
 	return nil, failure
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -151,14 +152,15 @@ func (v *View) delays(update *PodUpdate) bool {
 }
 
 // applied returns the Pod with the update in it. The given Pod must be the version that the write replaces, because the record
-// names the instances in its status. With a grace period, the Pod gets the update as a record, and Resume applies it later.
-func (v *View) applied(pod *corev1.Pod, update *PodUpdate) (*corev1.Pod, error) {
+// names the instances in its status. With a grace period, the Pod gets the update as a record, and Resume applies it later. The period
+// begins at now, which is the time of the write: a pass can be seconds old by then.
+func (v *View) applied(pod *corev1.Pod, update *PodUpdate, now time.Time) (*corev1.Pod, error) {
 	after := pod.DeepCopy()
 	var err error
 	if v.GraceSeconds > 0 && update.Change.Interrupts(pod) {
-		err = update.Change.Delay(after, update.Target.Name, v.GraceSeconds, v.Now)
+		err = update.Change.Delay(after, update.Target.Name, v.GraceSeconds, now)
 	} else {
-		err = update.Change.Apply(after, update.Target.Name, v.Now)
+		err = update.Change.Apply(after, update.Target.Name, now)
 	}
 	if err != nil {
 		return nil, err

@@ -105,8 +105,15 @@ func (x *execution) takeAndUpdate(ctx context.Context, update *PodUpdate) error 
 			return err
 		}
 	}
+	reserved := x.Clock.Now()
 	if err := x.tryUpdate(ctx, update); err != nil {
 		return gone(err)
+	}
+	// A grant that expires before the Pod is out of service allows the disruption of another Pod, too. So slow requests renew it.
+	if interrupts && x.Budget != nil && x.Clock.Since(reserved) > disruption.UpdateExpiry/2 {
+		if err := x.Budget.Reserve(ctx, x.view.Object, x.view.Kind.GroupKind(), base); err != nil {
+			return err
+		}
 	}
 	if interrupts && !x.view.delays(update) {
 		held := base.DeepCopy()
@@ -149,7 +156,7 @@ func gone(err error) error {
 // writeUpdate writes the update only if the Pod is still at the version of base. A change that waits for its grace period is
 // only metadata, so it goes into the write that takes the Pod out of service. A change of resources is written before the rest.
 func (x *execution) writeUpdate(ctx context.Context, base **corev1.Pod, update *PodUpdate) error {
-	after, err := x.view.applied(*base, update)
+	after, err := x.view.applied(*base, update, x.Clock.Now())
 	if err != nil {
 		return err
 	}
@@ -165,7 +172,7 @@ func (x *execution) writeUpdate(ctx context.Context, base **corev1.Pod, update *
 			return err
 		}
 		*base = written
-		if after, err = x.view.applied(written, update); err != nil {
+		if after, err = x.view.applied(written, update, x.Clock.Now()); err != nil {
 			return err
 		}
 	}
