@@ -65,8 +65,8 @@ func checkDisk(dir string, free int64) error {
 	if free >= neededDisk {
 		return nil
 	}
-	return fmt.Errorf("the disk of %s has %d MiB free and the local cluster needs %d MiB; delete files on it, for example with: go clean -cache",
-		dir, free>>20, neededDisk>>20)
+	return fmt.Errorf("the disk of %s has %d MiB free and the local cluster needs %d MiB; "+
+		"delete files on it, for example with: go clean -cache", dir, free>>20, neededDisk>>20)
 }
 
 // hostPath returns the PATH on which programs of the machine are found. It has the folders of ip and iptables, which are not in the PATH of

@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/scale"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
@@ -74,8 +73,8 @@ func TestScaleIsNotJudgedByTheRestOfTheSpec(t *testing.T) {
 	assert.Error(t, err, out)
 
 	still := newCloneSet("still")
-	still.Spec.Replicas, still.Spec.UpdateStrategy.RollingUpdate = ptr.To[int32](0), &v1beta1.RollingUpdateCloneSetStrategy{
-		MaxUnavailable: ptr.To(intstr.FromInt32(0)), MaxSurge: ptr.To(intstr.FromInt32(0)),
+	still.Spec.Replicas, still.Spec.UpdateStrategy.RollingUpdate = new(int32(0)), &v1beta1.RollingUpdateCloneSetStrategy{
+		MaxUnavailable: new(intstr.FromInt32(0)), MaxSurge: new(intstr.FromInt32(0)),
 	}
 	create(t, env.kruise.AppsV1beta1().CloneSets(namespace), still)
 	mustKubectl(t, "scale", "clone/still", "--replicas=3", "-n", namespace)

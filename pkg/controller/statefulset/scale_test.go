@@ -229,9 +229,11 @@ func TestHeldPodThatIsWantedAgain(t *testing.T) {
 		also    func(*world)
 		returns bool
 	}{
-		"returns":                {returns: true, also: func(*world) {}},
-		"of an older revision":   {also: func(w *world) { w.edit(image("web:2")) }},
-		"that somebody picked":   {also: func(w *world) { w.change("web-1", func(pod *corev1.Pod) { pod.Labels[pub.SpecifiedDeleteKey] = "true" }) }},
+		"returns":              {returns: true, also: func(*world) {}},
+		"of an older revision": {also: func(w *world) { w.edit(image("web:2")) }},
+		"that somebody picked": {also: func(w *world) {
+			w.change("web-1", func(pod *corev1.Pod) { pod.Labels[pub.SpecifiedDeleteKey] = "true" })
+		}},
 		"that is out of service": {drains: true, also: func(*world) {}},
 		"below the partition":    {returns: true, also: func(w *world) { w.edit(partition(2), image("web:2")) }},
 	} {

@@ -29,8 +29,7 @@ const (
 // right only if the update returned to the image that it was created from, before the node observed anything else. A report of
 // the node counts only after the node has observed the newest spec, if the node reports a generation.
 //
-// The node agent reports what an instance was created from. Without an agent's report, the image in the status decides. Some virtual
-// nodes give their instances no IDs. Then another image ID, or the image of the spec, is all that can show a new instance.
+// The node agent reports what an instance was created from. Without an agent's report, the image in the status decides.
 func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus, report *containerreport.Report) Verdict {
 	status := containerStatus(pod, container.Name)
 	if status == nil || !nodeSawSpec(pod) {
@@ -38,11 +37,7 @@ func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.Contain
 	}
 	runsImage := sameImage(container.Image, status.Image, status.ImageID)
 	if status.ContainerID == "" {
-		// A node that names its instances names none while none exists.
-		if recorded.ContainerID != "" || status.ImageID == "" {
-			return Pending
-		}
-		return doneIf(runsImage || status.ImageID != recorded.ImageID)
+		return judgeWithoutID(status, recorded, runsImage)
 	}
 	entry := reported(report, status)
 	created := createdFrom(container, recorded, entry)
@@ -73,6 +68,15 @@ func reported(report *containerreport.Report, status *corev1.ContainerStatus) *c
 		return nil
 	}
 	return entry
+}
+
+// judgeWithoutID decides on an instance without an ID. Some virtual nodes give their instances none: then another image ID, or the image
+// of the spec, is all that can show a new instance. Other nodes name no instance while none exists.
+func judgeWithoutID(status *corev1.ContainerStatus, recorded record.ContainerStatus, runsImage bool) Verdict {
+	if recorded.ContainerID != "" || status.ImageID == "" {
+		return Pending
+	}
+	return doneIf(runsImage || status.ImageID != recorded.ImageID)
 }
 
 // judgeRecorded decides on an instance that already ran when the spec changed. If the update returned to the image of this
