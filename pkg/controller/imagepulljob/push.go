@@ -36,9 +36,10 @@ const (
 // because nodes that already pull may fail without them. After passTime, it asks no more nodes.
 func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int32, refused []string, err error) {
 	var failures []error
-	over := r.clock.Now().Add(passTime)
 	_, _, err = r.ask(ctx, q, c.lacking)
 	failures = append(failures, err)
+	// Each pass asks at least one batch. The changed status is then the event that goes on with the others.
+	over := r.clock.Now().Add(passTime)
 	// A silent node pulls nothing, so it does not take a place of the parallelism.
 	free, rest := max(parallelism(q.job.Spec.Parallelism)-(len(c.pulling)-c.silent), 0), c.unasked
 	// The sort reads the agents of the cluster, so it is left out if no node can be asked.
