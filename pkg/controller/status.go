@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -58,4 +59,18 @@ func UpdateStatus[T Object](ctx context.Context, client StatusClient[T], object 
 		}
 		object = fresh
 	}
+}
+
+// ReplaceStatus is UpdateStatus for a status that one pass computes as a whole. set stores it in the object. An object whose spec has
+// changed since the pass read it keeps its status, and ReplaceStatus returns an error: a job that has ended ignores later changes, so it
+// must not end by an old spec.
+func ReplaceStatus[T Object](ctx context.Context, client StatusClient[T], object T, set func(T)) error {
+	_, err := UpdateStatus(ctx, client, object, func(fresh T) error {
+		if fresh.GetGeneration() != object.GetGeneration() {
+			return errors.New("the spec has changed since it was read")
+		}
+		set(fresh)
+		return nil
+	})
+	return err
 }

@@ -86,14 +86,18 @@ func (in *injection) build() error {
 	return nil
 }
 
-// claim reserves the names of the SidecarSet's containers. It returns a name that another SidecarSet has, and then reserves none: two
-// SidecarSets would upgrade the same container for ever. Validation refuses such SidecarSets, but labels of namespaces can change.
+// claim reserves the names of the SidecarSet's containers. It returns a name that another SidecarSet has, and then reserves none: both
+// would upgrade the same container again and again. Validation refuses such SidecarSets, but labels of namespaces can change.
 func claim(owners map[string]string, set *v1beta1.SidecarSet) (taken string) {
-	var names []string
-	for _, list := range [][]v1beta1.SidecarContainer{set.Spec.InitContainers, set.Spec.Containers} {
-		for i := range list {
-			names = append(names, list[i].Name)
+	names := sidecar.PodNames(set)
+	for i := range set.Spec.InitContainers {
+		container := &set.Spec.InitContainers[i]
+		if sidecar.Hot(container) && sidecar.KeepsRunning(container) {
+			first, second := sidecar.Pair(container.Name)
+			names = append(names, first, second)
+			continue
 		}
+		names = append(names, container.Name)
 	}
 	for _, name := range names {
 		if owners[name] != "" {

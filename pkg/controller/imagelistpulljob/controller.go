@@ -164,18 +164,10 @@ func (r *Reconciler) remove(ctx context.Context, list *v1beta1.ImageListPullJob,
 	return err
 }
 
-// report writes the status if it differs. Only this controller writes it, so the edit replaces it as a whole.
+// report writes the status if it differs.
 func (r *Reconciler) report(ctx context.Context, list *v1beta1.ImageListPullJob, status v1beta1.ImageListPullJobStatus) error {
-	_, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().ImageListPullJobs(list.Namespace), list,
-		func(fresh *v1beta1.ImageListPullJob) error {
-			// A list job that has ended ignores later changes, so it must not end by an old spec.
-			if fresh.Generation != list.Generation {
-				return errors.New("the spec has changed since it was read")
-			}
-			fresh.Status = status
-			return nil
-		})
-	return err
+	return controller.ReplaceStatus(ctx, r.kruise.AppsV1beta1().ImageListPullJobs(list.Namespace), list,
+		func(fresh *v1beta1.ImageListPullJob) { fresh.Status = status })
 }
 
 // finish deletes a finished list job, and with it its children, after its TTL. Later edits of the spec have no effect. The children

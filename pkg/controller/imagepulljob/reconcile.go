@@ -140,17 +140,10 @@ func (r *Reconciler) secretsOf(ctx context.Context, job *v1beta1.ImagePullJob) (
 	return secrets, err
 }
 
-// report writes the status if it differs. Only this controller writes it, so the edit replaces it as a whole.
+// report writes the status if it differs.
 func (r *Reconciler) report(ctx context.Context, job *v1beta1.ImagePullJob, status v1beta1.ImagePullJobStatus) error {
-	_, err := controller.UpdateStatus(ctx, r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace), job, func(fresh *v1beta1.ImagePullJob) error {
-		// The status is about the spec of this pass. A job that has ended ignores later changes, so it must not end by an old spec.
-		if fresh.Generation != job.Generation {
-			return errors.New("the spec has changed since it was read")
-		}
-		fresh.Status = status
-		return nil
-	})
-	return err
+	return controller.ReplaceStatus(ctx, r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace), job,
+		func(fresh *v1beta1.ImagePullJob) { fresh.Status = status })
 }
 
 // sooner returns the shorter of two delays, where zero means never.

@@ -29,8 +29,8 @@ import (
 // Name is the controller's name in logs, events and metrics.
 const Name = "persistentpodstate-controller"
 
-// pace is the minimum time between two reads of a target of a custom kind. One read covers all Pods that changed since the last one.
-const pace = time.Second
+// readPace is the minimum time between two reads of a target of a custom kind. One read covers all Pods that changed since the last one.
+const readPace = time.Second
 
 var resource = v1beta1.SchemeGroupVersion.WithResource("persistentpodstates")
 
@@ -62,7 +62,7 @@ type Reconciler struct {
 	// unreadable and ungenerated prevent that the same event about a target, or about a workload to generate from, is sent in each pass.
 	unreadable  *controller.Unreadable
 	ungenerated *controller.Unreadable
-	// pace lets one pass cover many changes of Pods. Each pass writes all records.
+	// pace lets one pass cover many changes of Pods, if the target is cached. Each pass writes all records.
 	pace *engine.Pace
 }
 
@@ -78,7 +78,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r := &Reconciler{
 		client: deps.Kruise.AppsV1beta1(), nodes: core.Nodes().Lister(), sets: map[schema.GroupKind]cache.Indexer{},
 		workloads: workloadclient.Custom{Kube: deps.Kube, Dynamic: deps.Dynamic, Mapper: deps.Mapper, Namespace: options.Namespace},
-		clock:     deps.Clock, pacer: controller.NewPacer(controller.UnwatchedPeriod), targets: controller.NewPacer(pace),
+		clock:     deps.Clock, pacer: controller.NewPacer(controller.UnwatchedPeriod), targets: controller.NewPacer(readPace),
 		pace: engine.NewPace(deps.Clock),
 	}
 	c := controller.For(deps, Name, states, r.Reconcile)

@@ -139,7 +139,7 @@ func TestCustomWorkloadsAreReadOnceInAPeriod(t *testing.T) {
 // If many Pods change one after another, the first is recorded at once and the others together.
 func TestTargetsOfCustomKindsAreReadOnceASecond(t *testing.T) {
 	w := newWorld(t)
-	w.r.targets = controller.NewPacer(pace)
+	w.r.targets = controller.NewPacer(readPace)
 	client := w.game(3)
 	w.Add(gamePod("web-0", "n1"))
 	w.state("example.com/v1", ofGame)
@@ -147,12 +147,12 @@ func TestTargetsOfCustomKindsAreReadOnceASecond(t *testing.T) {
 	reads := len(client.Actions())
 	for _, name := range []string{"web-1", "web-2"} {
 		w.Add(gamePod(name, "n2"))
-		w.Clock.SetTime(w.Clock.Now().Add(pace / 4))
+		w.Clock.SetTime(w.Clock.Now().Add(readPace / 4))
 		assert.Len(t, w.records(), 1)
 	}
-	assert.Equal(t, pace/2, w.Step("ns", "state"))
+	assert.Equal(t, readPace/2, w.Step("ns", "state"))
 	assert.Len(t, client.Actions(), reads)
-	w.Clock.SetTime(w.Clock.Now().Add(pace / 2))
+	w.Clock.SetTime(w.Clock.Now().Add(readPace / 2))
 	assert.Len(t, w.records(), 3)
 }
 

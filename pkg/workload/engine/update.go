@@ -100,8 +100,10 @@ func (x *execution) updateInPlace(ctx context.Context, update *PodUpdate) error 
 // update has not begun.
 func (x *execution) takeAndUpdate(ctx context.Context, update *PodUpdate) error {
 	base, interrupts := update.Pod, update.Change.Interrupts(update.Pod)
-	if interrupts && x.Budget != nil {
-		if err := x.Budget.Reserve(ctx, x.view.Object, x.view.Kind.GroupKind(), base); err != nil {
+	bounded := interrupts && x.Budget != nil
+	reserve := func() error { return x.Budget.Reserve(ctx, x.view.Object, x.view.Kind.GroupKind(), update.Pod) }
+	if bounded {
+		if err := reserve(); err != nil {
 			return err
 		}
 	}
@@ -110,8 +112,8 @@ func (x *execution) takeAndUpdate(ctx context.Context, update *PodUpdate) error 
 		return gone(err)
 	}
 	// A grant that expires before the Pod is out of service allows the disruption of another Pod, too. So slow requests renew it.
-	if interrupts && x.Budget != nil && x.Clock.Since(reserved) > disruption.UpdateExpiry/2 {
-		if err := x.Budget.Reserve(ctx, x.view.Object, x.view.Kind.GroupKind(), base); err != nil {
+	if bounded && x.Clock.Since(reserved) > disruption.UpdateExpiry/2 {
+		if err := reserve(); err != nil {
 			return err
 		}
 	}
