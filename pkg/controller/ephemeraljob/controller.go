@@ -21,6 +21,7 @@ import (
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/passes"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
@@ -144,7 +145,7 @@ func (r *Reconciler) sync(ctx context.Context, job *v1alpha1.EphemeralJob) (reco
 	}
 	left, err := r.inject(ctx, stored, next(&stored.Spec, seen))
 	if left {
-		return reconcile.Result{RequeueAfter: time.Millisecond}, err
+		return reconcile.Result{RequeueAfter: passes.Continue}, err
 	}
 	return reconcile.Result{RequeueAfter: deadlineIn(stored, r.clock.Now())}, err
 }

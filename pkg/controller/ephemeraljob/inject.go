@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,15 +13,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/engine"
-	"kruise.io/kruise/pkg/workload/podcontrol"
-)
-
-const (
-	// width is the maximum number of concurrent writes to Pods, as for the writes of the engine.
-	width = 16
-	// passTime is how long a pass starts new writes. It limits how late a pause or a deletion takes effect: containers that were added
-	// cannot be removed.
-	passTime = time.Second
+	"kruise.io/kruise/pkg/workload/passes"
 )
 
 // subresource is the part of a Pod through which ephemeral containers are added.
@@ -30,20 +21,15 @@ const subresource = "ephemeralcontainers"
 
 // inject adds the containers to the Pods. It starts with one Pod, so a template that the server rejects is sent once, and not once
 // for each Pod. A patch whose answer was lost is repeated in the next pass with the same content, which changes nothing. The first
-// error stops further batches. The error is returned, so the queue retries with growing delays. No batch begins after passTime; left
-// is then true, and the next pass goes on with the job as it is then.
+// error stops further batches. The error is returned, so the queue retries with growing delays. If left is true, the time of the pass
+// is over, and the next pass goes on with the job as it is then: containers that were added cannot be removed.
 func (r *Reconciler) inject(ctx context.Context, job *v1alpha1.EphemeralJob, pods []*corev1.Pod) (left bool, err error) {
-	over := r.clock.Now().Add(passTime)
-	err = podcontrol.SlowStart(len(pods), width, func(begin, end int) error {
-		if left = r.clock.Now().After(over); left {
-			return nil
-		}
-		return podcontrol.Parallel(end-begin, width, func(i int) error { return r.injectPod(ctx, job, pods[begin+i]) })
-	})
+	p := passes.Begin(r.clock, passes.Width)
+	err = p.SlowStart(len(pods), passes.Width, func(i int) error { return r.injectPod(ctx, job, pods[i]) })
 	if err != nil {
 		r.recorder.Event(job, corev1.EventTypeWarning, "CreateFailed", err.Error())
 	}
-	return left, err
+	return p.Unfinished(), err
 }
 
 // injectPod adds the containers to one Pod. A Pod that was deleted meanwhile is no error. A Pod that was replaced by another one of

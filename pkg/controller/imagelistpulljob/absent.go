@@ -13,7 +13,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/reconcile"
-	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/passes"
 )
 
 // absent deletes the children of a list job that no longer exists. Garbage collection deletes them too, but after an outage it can
@@ -33,7 +33,7 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 		return reconcile.Result{}, fmt.Errorf("get ImageListPullJob: %w", err)
 	}
 	client := r.kruise.AppsV1beta1().ImagePullJobs(key.Namespace)
-	return reconcile.Result{}, podcontrol.Parallel(len(children), width, func(i int) error {
+	return reconcile.Result{}, passes.Parallel(len(children), passes.Width, func(i int) error {
 		child, policy := children[i], metav1.DeletePropagationBackground
 		// The version keeps a child that was released since, as a deletion with the policy Orphan does. After a conflict, the next
 		// pass sees the child as it is.

@@ -21,15 +21,11 @@ import (
 	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/reconcile"
-	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/passes"
 )
 
 // Name is the controller's name in logs, events and metrics.
 const Name = "imagelistpulljob-controller"
-
-// width is the maximum number of concurrent writes to jobs. Jobs are created in growing batches, starting with one, as long as
-// no creation fails. An invalid template is therefore rejected once, and not once per image.
-const width = 16
 
 var (
 	kind        = v1beta1.SchemeGroupVersion.WithKind("ImageListPullJob")
@@ -114,12 +110,13 @@ func (r *Reconciler) label(ctx context.Context, list *v1beta1.ImageListPullJob, 
 	return nil
 }
 
-// create creates the children of images. It sends one event for all that were created, and one for the failure.
+// create creates the children of images, in growing batches, starting with one, as long as no creation fails. An invalid template is
+// therefore rejected once, and not once for each image. It sends one event for all that were created, and one for the failure.
 func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob, images []string, hash string) error {
 	client := r.kruise.AppsV1beta1().ImagePullJobs(list.Namespace)
 	var created atomic.Int32
-	err := podcontrol.SlowStart(len(images), width, func(begin, end int) error {
-		return podcontrol.Parallel(end-begin, width, func(i int) error {
+	err := passes.SlowStart(len(images), passes.Width, func(begin, end int) error {
+		return passes.Parallel(end-begin, passes.Width, func(i int) error {
 			image := images[begin+i]
 			// A creation without an answer can leave a second child. The next pass sees both and removes the younger one.
 			made, err := client.Create(ctx, child(list, image, hash), metav1.CreateOptions{})
@@ -146,7 +143,7 @@ func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob,
 func (r *Reconciler) remove(ctx context.Context, list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob) error {
 	client := r.kruise.AppsV1beta1().ImagePullJobs(list.Namespace)
 	var removed atomic.Int32
-	err := podcontrol.Parallel(len(children), width, func(i int) error {
+	err := passes.Parallel(len(children), passes.Width, func(i int) error {
 		// The tags of the child follow later: the controller of NodeImages removes tags whose owner is deleted.
 		policy := metav1.DeletePropagationBackground
 		err := client.Delete(ctx, children[i].Name,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,40 +14,36 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/imagetag"
-	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/passes"
 )
 
 const (
-	// width is the maximum number of concurrent writes to NodeImages.
-	width = 16
 	// rememberedVersions is the maximum number of removed tags whose versions are kept. Beyond that, the least recently used one is
 	// dropped, and the report of the node is the only record.
 	rememberedVersions = 100000
 	// refusedAtOnce is the maximum number of nodes that may refuse in one pass. The next pass continues with the other nodes. Each
 	// refusal is an event, and a pass must not take too long.
 	refusedAtOnce = 100
-	// passTime is how long a pass asks more nodes. It limits how late a change of the job takes effect.
-	passTime = time.Second
 )
 
 // push asks as many more nodes as the job allows, and adds missing Secrets to nodes that were asked before. A node that refuses is
 // replaced by the next one. It returns how many nodes it asked, and the names of those that refused. The first step is the Secrets,
-// because nodes that already pull may fail without them. After passTime, it asks no more nodes.
+// because nodes that already pull may fail without them. Once the time of the pass is over, it asks no more nodes.
 func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int32, refused []string, err error) {
 	var failures []error
 	_, _, err = r.ask(ctx, q, c.lacking)
 	failures = append(failures, err)
 	// Each pass asks at least one batch. The changed status is then the event that goes on with the others.
-	over := r.clock.Now().Add(passTime)
+	p := passes.Begin(r.clock, passes.Width)
 	// A silent node pulls nothing, so it does not take a place of the parallelism.
 	free, rest := max(parallelism(q.job.Spec.Parallelism)-(len(c.pulling)-c.silent), 0), c.unasked
 	// The sort reads the agents of the cluster, so it is left out if no node can be asked.
 	if free > 0 {
 		rest = r.agentsFirst(rest)
 	}
-	for free > 0 && len(rest) > 0 && len(refused) < refusedAtOnce && !r.clock.Now().After(over) {
+	for free > 0 && len(rest) > 0 && len(refused) < refusedAtOnce && (asked == 0 || !p.Over()) {
 		// The batch is limited, so that a full cluster of refusing nodes is not asked all at once.
-		batch := rest[:min(free, len(rest), refusedAtOnce+width)]
+		batch := rest[:min(free, len(rest), refusedAtOnce+passes.Width)]
 		rest = rest[len(batch):]
 		count, names, err := r.ask(ctx, q, batch)
 		failures = append(failures, err)
@@ -81,7 +76,7 @@ func (r *Reconciler) ask(ctx context.Context, q *request, targets []*v1beta1.Nod
 	var count atomic.Int32
 	// Each goroutine writes only its own element, so no lock is needed.
 	refusals := make([]bool, len(targets))
-	err = podcontrol.Parallel(len(targets), width, func(i int) error {
+	err = passes.Parallel(len(targets), passes.Width, func(i int) error {
 		written, err := r.write(ctx, q.job, targets[i], q.assign)
 		// No retry can cure such a refusal while the NodeImage is as it is.
 		if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
@@ -124,7 +119,7 @@ func (r *Reconciler) releaseOthers(ctx context.Context, q *request) error {
 			targets = append(targets, image)
 		}
 	}
-	return podcontrol.Parallel(len(targets), width, func(i int) error {
+	return passes.Parallel(len(targets), passes.Width, func(i int) error {
 		_, err := r.write(ctx, q.job, targets[i], release)
 		return err
 	})

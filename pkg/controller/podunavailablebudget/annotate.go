@@ -13,12 +13,9 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
-	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/passes"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
-
-// width is the maximum number of concurrent writes to Pods.
-const width = 16
 
 // annotate writes the name of the budget on each Pod that it governs. It corrects Pods that name this budget but have another
 // one or none. kube-apiserver calls the webhook for deletions and updates only for Pods with the annotation. For a deleted
@@ -57,7 +54,7 @@ func (r *Reconciler) annotate(ctx context.Context, key types.NamespacedName, gov
 			add(pod, budget)
 		}
 	}
-	return podcontrol.Parallel(len(due), width, func(i int) error { return r.annotatePod(ctx, due[i], wanted[due[i].Name]) })
+	return passes.Parallel(len(due), passes.Width, func(i int) error { return r.annotatePod(ctx, due[i], wanted[due[i].Name]) })
 }
 
 // names reports whether both annotations of the Pod name the budget. If budget is empty, both annotations must be absent. Both

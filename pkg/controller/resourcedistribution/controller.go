@@ -24,15 +24,13 @@ import (
 	kruise "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
 	"kruise.io/kruise/pkg/reconcile"
-	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/passes"
 )
 
 // Name is the controller's name in logs and metrics.
 const Name = "resourcedistribution-controller"
 
 const (
-	// width is the maximum number of concurrent requests of a pass.
-	width = 16
 	// conflictPeriod is how often a conflict with another object is looked at again, because the controller does not watch that
 	// object. conflictRest is the least time between two looks, so that events of other namespaces do not cost requests for it.
 	conflictPeriod, conflictRest = 5 * time.Minute, 10 * time.Second
@@ -194,17 +192,29 @@ func distribute[T controller.Object](
 	outcomes := make([]outcome, len(tasks), len(tasks)+missing.Len())
 	// It starts with one write. The function never fails, so SlowStart only limits how fast the number of concurrent writes
 	// grows.
-	_ = podcontrol.SlowStart(len(tasks), width, func(begin, end int) error {
-		_ = podcontrol.Parallel(end-begin, width, func(i int) error {
-			outcomes[begin+i] = run(ctx, r, c, d, template, *digest, tasks[begin+i])
+	_ = passes.SlowStart(len(tasks), passes.Width, func(begin, end int) error {
+		_ = passes.Parallel(end-begin, passes.Width, func(i int) error {
+			if !r.outdated(d) {
+				outcomes[begin+i] = run(ctx, r, c, d, template, *digest, tasks[begin+i])
+			}
 			return nil // A failure in one namespace does not stop the others.
 		})
 		return nil
 	})
+	// Thousands of namespaces take longer than a user waits for a change. The event of the change starts the next pass.
+	if r.outdated(d) {
+		return reconcile.Result{}, nil
+	}
 	for name := range missing {
 		outcomes = append(outcomes, outcome{namespace: name, failure: &failure{v1beta1.ResourceDistributionNamespaceNotExists, errNamespace}})
 	}
 	return r.report(ctx, d, copied.Len()+missing.Len(), outcomes)
+}
+
+// outdated reports whether the spec has changed since the pass began, or the ResourceDistribution was deleted. It reads the cache.
+func (r *Reconciler) outdated(d *v1beta1.ResourceDistribution) bool {
+	now, err := r.distributions.Get(d.Name)
+	return err != nil || now.UID != d.UID || now.Generation != d.Generation || now.DeletionTimestamp != nil
 }
 
 // tasks returns what is to be done, first in the namespaces that need a copy, then in those that have one without need.

@@ -404,3 +404,30 @@ func TestCacheHoldsNoContent(t *testing.T) {
 	require.NoError(t, err)
 	assert.Same(t, items[0], again, "a transform may be called twice")
 }
+
+// Each pass over many namespaces takes long, so a change of the spec must not wait for its end.
+func TestChangeOfTheSpecEndsAPass(t *testing.T) {
+	w := newWorld(t, aConfigMap, everywhere)
+	for i := range 50 {
+		w.Add(namespace(fmt.Sprintf("n%02d", i)))
+	}
+	w.Kube.PrependReactor("create", "configmaps", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.GetNamespace() == "n03" {
+			d := w.distribution()
+			d.Spec.Resource.Raw, d.Generation = []byte(strings.ReplaceAll(aConfigMap, `"a":"1"`, `"a":"2"`)), 2
+			w.Update(d)
+			w.Observe()
+		}
+		return false, nil, nil
+	})
+	w.Step("", "d")
+	old := strings.Fields(w.in())
+	assert.Contains(t, old, "n03")
+	assert.Less(t, len(old), 40)
+	assert.Zero(t, w.distribution().Status.ObservedGeneration, "no status of a pass that a change has ended")
+	w.settle()
+	assert.Len(t, strings.Fields(w.in()), 53)
+	for _, name := range strings.Fields(w.in()) {
+		assert.Equal(t, "2", w.configMap(name).Data["a"], name)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +27,7 @@ type view struct {
 	// missing are the names of Pods that were created without injection, sorted.
 	missing []string
 	// unfinished is true if the time of the pass was over before all Pods had been written.
-	unfinished atomic.Bool
+	unfinished bool
 }
 
 // podView is what a pass decides from about one Pod.

@@ -8,6 +8,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/passes"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
@@ -36,11 +37,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	}
 	// The pause counts from the end of the pass.
 	defer r.pace.Passed(set.UID, len(v.pods))
-	if err := r.pass(ctx, v); err != nil || !v.unfinished.Load() {
+	if err := r.pass(ctx, v); err != nil || !v.unfinished {
 		return reconcile.Result{}, err
 	}
 	// Not every write of a pass is an event that causes the next one.
-	return reconcile.Result{RequeueAfter: 1, KeepFailures: true}, nil
+	return reconcile.Result{RequeueAfter: passes.Continue, KeepFailures: true}, nil
 }
 
 // pass stores the revision and the status, and then changes Pods. The revision must be stored first, because the status and the records

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,19 +16,13 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/engine"
-	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/passes"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
-const (
-	// width is the maximum number of concurrent writes to Pods.
-	width = 16
-	// passTime is how long a pass starts new writes. It limits how late a pause takes effect.
-	passTime = time.Second
-	// attempts is how often a change of a Pod is decided again at once after a conflict with another writer.
-	attempts = 5
-)
+// attempts is how often a change of a Pod is decided again at once after a conflict with another writer.
+const attempts = 5
 
 // errLeft says that the Pod does not need the change any more: another writer or an earlier attempt has made it. It ends change without
 // an error.
@@ -98,16 +91,13 @@ func (r *Reconciler) refuse(ctx context.Context, v *view, pods []*corev1.Pod) er
 	return err
 }
 
-// each calls f for the Pods, some at a time, until passTime is over. The next pass continues with the other Pods.
+// each calls f for the Pods, some at a time, until passes.Time is over. The next pass continues with the other Pods. Each kind of change
+// has this time for itself, so many Pods that need one kind do not keep others from the other kind.
 func (r *Reconciler) each(v *view, pods []*corev1.Pod, f func(*corev1.Pod) error) error {
-	end := r.clock.Now().Add(passTime)
-	return podcontrol.Parallel(len(pods), width, func(i int) error {
-		if r.clock.Now().After(end) {
-			v.unfinished.Store(true)
-			return nil
-		}
-		return f(pods[i])
-	})
+	p := passes.Begin(r.clock, passes.Width)
+	err := p.Each(len(pods), func(i int) error { return f(pods[i]) })
+	v.unfinished = v.unfinished || p.Unfinished()
+	return err
 }
 
 // change edits a Pod and writes it, if it is still at the version that edit saw. part selects the main resource or the status. After a

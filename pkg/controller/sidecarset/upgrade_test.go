@@ -19,6 +19,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/passes"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
@@ -255,7 +256,7 @@ func TestPodWithBrokenRecordsHoldsUpNobody(t *testing.T) {
 // A write of a condition is no event that causes a pass.
 func TestConditionsAreWrittenInAsManyPassesAsItTakes(t *testing.T) {
 	w := newWorld(t)
-	w.start(5 * width)
+	w.start(5 * passes.Width)
 	w.settle()
 	w.edit(func(set *v1beta1.SidecarSet) { set.Spec.Containers[0].Args = []string{"x"} })
 	// Each write takes some time. The first ones begin together.

@@ -25,9 +25,6 @@ import (
 // Name is the controller's name in logs, events and metrics.
 const Name = "uniteddeployment-controller"
 
-// width is the maximum number of concurrent writes of a pass.
-const width = 16
-
 // kind is what owner references name, and resource is what the guard waits for.
 var (
 	kind     = v1beta1.SchemeGroupVersion.WithKind("UnitedDeployment")

@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/ordering"
-	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/passes"
 )
 
 // Reasons of events.
@@ -49,8 +49,8 @@ func (r *Reconciler) provision(ctx context.Context, p *pass) error {
 // and does not create a second workload.
 func (r *Reconciler) create(ctx context.Context, p *pass, missing []*subset) error {
 	var created atomic.Int32
-	err := podcontrol.SlowStart(len(missing), width, func(begin, end int) error {
-		return podcontrol.Parallel(end-begin, width, func(i int) error {
+	err := passes.SlowStart(len(missing), passes.Width, func(begin, end int) error {
+		return passes.Parallel(end-begin, passes.Width, func(i int) error {
 			s := missing[begin+i]
 			workload, err := p.using.build(p.united, p.wish(s))
 			if err != nil {
@@ -84,7 +84,7 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) error {
 	for _, a := range r.adapters {
 		removed[a] = &atomic.Int32{}
 	}
-	err := podcontrol.Parallel(len(p.extra), width, func(i int) error {
+	err := passes.Parallel(len(p.extra), passes.Width, func(i int) error {
 		c, background := p.extra[i], metav1.DeletePropagationBackground
 		uid := c.GetUID()
 		err := c.delete(ctx, c.GetNamespace(), c.GetName(), metav1.DeleteOptions{
@@ -139,7 +139,7 @@ func (r *Reconciler) update(ctx context.Context, p *pass) error {
 			outdated = append(outdated, s)
 		}
 	}
-	err := podcontrol.Parallel(len(outdated), width, func(i int) error { return r.updateOne(ctx, p, outdated[i]) })
+	err := passes.Parallel(len(outdated), passes.Width, func(i int) error { return r.updateOne(ctx, p, outdated[i]) })
 	if err != nil {
 		r.recorder.Eventf(p.united, corev1.EventTypeWarning, eventFailed, "%v", err)
 	}

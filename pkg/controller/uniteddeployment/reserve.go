@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/engine"
-	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/passes"
 	"kruise.io/kruise/pkg/workload/podstate"
 	placement "kruise.io/kruise/pkg/workload/subset"
 )
@@ -163,7 +163,7 @@ func (r *Reconciler) label(ctx context.Context, p *pass) error {
 			}
 		}
 	}
-	return podcontrol.Parallel(len(pods), width, func(i int) error { return r.labelPod(ctx, p.united, pods[i], labels[i]) })
+	return passes.Parallel(len(pods), passes.Width, func(i int) error { return r.labelPod(ctx, p.united, pods[i], labels[i]) })
 }
 
 // labelPod writes the label of one Pod. A Pod that was deleted or replaced needs no label, so that is no error.

@@ -17,7 +17,7 @@ import (
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
-	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/passes"
 	"kruise.io/kruise/pkg/workload/spread"
 	"kruise.io/kruise/pkg/workloadclient"
 )
@@ -103,7 +103,7 @@ func (r *Reconciler) write(
 	}
 	// Each write has its own element, so no lock is needed.
 	stored := make([]*corev1.Pod, len(due))
-	err := podcontrol.Parallel(len(due), patchesAtOnce, func(i int) (err error) {
+	err := passes.Parallel(len(due), patchesAtOnce, func(i int) (err error) {
 		stored[i], err = r.patch(ctx, due[i], changed[due[i].Name])
 		if err != nil {
 			r.recorder.Eventf(object, corev1.EventTypeWarning, reasonPatchFailed, "Pod %s was not updated: %v", due[i].Name, err)

@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/passes"
 )
 
 // looksAtOnce is the maximum number of concurrent Pod reads.
@@ -49,7 +49,7 @@ func (s *Server) look(grants []grant) (map[string]*metav1.ObjectMeta, error) {
 		shown[g.name] = live
 	}
 	pods := make([]*metav1.ObjectMeta, len(due))
-	err := podcontrol.Parallel(len(due), looksAtOnce, func(i int) (err error) {
+	err := passes.Parallel(len(due), looksAtOnce, func(i int) (err error) {
 		if pods[i], err = s.live(due[i].name); err != nil {
 			return fmt.Errorf("read Pod %s: %w", due[i].name, err)
 		}

@@ -10,7 +10,7 @@ import (
 // writeClaims creates and changes claims. A claim that no longer exists is no error. A conflict is none either: the next pass
 // decides again.
 func (x *execution) writeClaims(ctx context.Context, changes []ClaimChange) error {
-	return x.each(len(changes), func(i int) error {
+	return x.Each(len(changes), func(i int) error {
 		change := &changes[i]
 		err := x.writeClaim(ctx, change)
 		if err == nil {

@@ -7,8 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
 // largestBatch is the maximum number of Pods that a slow start creates at once. The width of the pass still limits concurrent
@@ -19,20 +17,15 @@ const largestBatch = 64
 // asked only a few times. A name that another Pod has is the problem of one instance, so the others are created all the same.
 func (x *execution) create(ctx context.Context, creations []Creation) error {
 	var taken []error
-	err := podcontrol.SlowStart(len(creations), largestBatch, func(begin, end int) error {
-		if begin > 0 && x.spent() {
-			return nil
+	err := x.SlowStart(len(creations), largestBatch, func(i int) error {
+		err := x.createInstance(ctx, &creations[i])
+		if !apierrors.IsAlreadyExists(err) {
+			return err
 		}
-		return x.each(end-begin, func(i int) error {
-			err := x.createInstance(ctx, &creations[begin+i])
-			if !apierrors.IsAlreadyExists(err) {
-				return err
-			}
-			x.lock.Lock()
-			defer x.lock.Unlock()
-			taken = append(taken, err)
-			return nil
-		})
+		x.lock.Lock()
+		defer x.lock.Unlock()
+		taken = append(taken, err)
+		return nil
 	})
 	return errors.Join(append(taken, err)...)
 }

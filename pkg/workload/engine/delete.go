@@ -19,7 +19,7 @@ import (
 // with it even if this process ends between the writes. If a claim cannot be moved, its Pod is not deleted. The protection of claims
 // in use keeps the volume until the Pod has ended. A refusal by a budget has no event.
 func (x *execution) delete(ctx context.Context, deletions []Deletion) error {
-	return x.each(len(deletions), func(i int) error {
+	return x.Each(len(deletions), func(i int) error {
 		pod := deletions[i].Pod
 		var claims []*corev1.PersistentVolumeClaim
 		if !deletions[i].KeepClaims {
@@ -62,7 +62,7 @@ func (x *execution) moveClaims(ctx context.Context, moves []claimMove) error {
 			return err
 		}
 	}
-	return x.each(len(moves), func(i int) error {
+	return x.Each(len(moves), func(i int) error {
 		if moves[i].delete {
 			return x.purgeClaim(ctx, moves[i])
 		}

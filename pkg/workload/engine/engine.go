@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,14 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
-)
-
-const (
-	// defaultWidth is the maximum number of concurrent requests of a pass.
-	defaultWidth = 16
-	// defaultPassTime is how long a pass starts new writes. It limits how late a pause or a rollback takes effect, and how long one
-	// workload occupies a worker.
-	defaultPassTime = time.Second
 )
 
 // Resources that the engine writes. Guard gets their GroupResource.
@@ -53,10 +44,8 @@ type Engine struct {
 	Budget   Budget
 	Recorder record.EventRecorder
 	Clock    clock.PassiveClock
-	// Width is the maximum number of concurrent requests, and PassTime is how long a pass starts new ones. Zero means the default:
-	// 16 requests and one second.
-	Width    int
-	PassTime time.Duration
+	// Width is the maximum number of concurrent requests of a pass. Zero means passes.Width.
+	Width int
 	// Random returns the random part of a name. The default is rand.String of Kubernetes.
 	Random func(length int) string
 
@@ -72,18 +61,4 @@ func (e *Engine) random() func(int) string {
 		return rand.String
 	}
 	return e.Random
-}
-
-func (e *Engine) width() int {
-	if e.Width == 0 {
-		return defaultWidth
-	}
-	return e.Width
-}
-
-func (e *Engine) passTime() time.Duration {
-	if e.PassTime == 0 {
-		return defaultPassTime
-	}
-	return e.PassTime
 }

@@ -10,22 +10,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/workload/history"
-	"kruise.io/kruise/pkg/workload/podcontrol"
+	"kruise.io/kruise/pkg/workload/passes"
 )
-
-// passContinues is the delay before the next pass, after a pass ran out of time. The guard then makes that pass wait until the
-// caches show the writes of this one.
-const passContinues = 10 * time.Millisecond
 
 // execution is one pass over a View.
 type execution struct {
 	// The fields of an execution are used by several goroutines: the atomic values and, under lock, the maps and the slice. The
 	// others are only read.
 	*Engine
-	view     *View
-	deadline time.Time
-	// changed: a Pod was written. unknown: the outcome of a write to a Pod is unknown. more: the pass ran out of time.
-	changed, unknown, more atomic.Bool
+	*passes.Pass
+	view *View
+	// changed: a Pod was written. unknown: the outcome of a write to a Pod is unknown.
+	changed, unknown atomic.Bool
 
 	lock sync.Mutex
 	// attempted are the instance IDs of this pass whose creation may still arrive. created are the IDs whose creation succeeded.
@@ -40,7 +36,7 @@ type execution struct {
 // service, or keeps claims safe, comes before the stages.
 func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	x := &execution{
-		Engine: e, view: v, deadline: e.Clock.Now().Add(e.passTime()), created: map[string]bool{}, attempted: map[string]time.Time{},
+		Engine: e, Pass: passes.Begin(e.Clock, e.Width), view: v, created: map[string]bool{}, attempted: map[string]time.Time{},
 	}
 	outcome := Outcome{Failures: plan.Err, CollisionCount: v.Revisions.CollisionCount}
 	outcome.Add(Scale, x.resolve(ctx))
@@ -62,8 +58,8 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	if outcome.Revision != nil {
 		x.stages(ctx, plan, &outcome)
 	}
-	if x.more.Load() {
-		outcome.Recheck, outcome.Whole = Sooner(outcome.Recheck, passContinues), false
+	if x.Unfinished() {
+		outcome.Recheck, outcome.Whole = Sooner(outcome.Recheck, passes.Continue), false
 	}
 	outcome.withoutRefusals()
 	x.remember(&outcome)
@@ -112,26 +108,6 @@ func (x *execution) stage(ctx context.Context, stage *Stage) error {
 		return failures.Scale
 	}
 	return failures.Update
-}
-
-// each calls f for 0..n-1, several at once. It starts no further calls once the pass has run out of time. The first call is
-// always made, so each pass makes progress.
-func (x *execution) each(n int, f func(i int) error) error {
-	return podcontrol.Parallel(n, x.width(), func(i int) error {
-		if i > 0 && x.spent() {
-			return nil
-		}
-		return f(i)
-	})
-}
-
-// spent reports whether the pass has run out of time. If so, it notes that the next pass must continue.
-func (x *execution) spent() bool {
-	if x.Clock.Now().Before(x.deadline) {
-		return false
-	}
-	x.more.Store(true)
-	return true
 }
 
 // remember stores what the next pass must know. An attempt of an earlier pass stays until its Pod is seen, or until it can no

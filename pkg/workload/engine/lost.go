@@ -123,7 +123,7 @@ func (x *execution) resolve(ctx context.Context) error {
 		case missing && cached >= 0, err == nil && cached < 0 && podstate.Active(found),
 			err == nil && cached >= 0 && found.ResourceVersion != v.Pods[cached].ResourceVersion:
 			x.unknown.Store(true)
-			x.more.Store(true) // The event of the Pod may be one that starts no pass.
+			x.MarkUnfinished() // The event of the Pod may be one that starts no pass.
 		}
 	}
 	return errors.Join(failures...)

@@ -11,7 +11,7 @@ import (
 // stays with the workload would be given to another Pod, or deleted, while the released Pod mounts it.
 func (x *execution) disown(ctx context.Context) error {
 	leaving, owner := x.view.Leaving, x.view.Object.GetUID()
-	return x.each(len(leaving), func(i int) error {
+	return x.Each(len(leaving), func(i int) error {
 		pod := leaving[i]
 		if err := x.giveClaims(ctx, pod, x.view.ClaimsOf(pod)); err != nil {
 			return err
@@ -53,7 +53,7 @@ func (x *execution) adopt(ctx context.Context) error {
 	if may, err := x.mayAct(ctx); err != nil || !may {
 		return err
 	}
-	return x.each(len(orphans), func(i int) error {
+	return x.Each(len(orphans), func(i int) error {
 		written, err := x.Server.AdoptPod(ctx, orphans[i], x.view.OwnerRef())
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -77,7 +77,7 @@ func (x *execution) adoptRevisions(ctx context.Context) (bool, error) {
 	if may, err := x.mayAct(ctx); err != nil || !may {
 		return true, err
 	}
-	return true, x.each(len(orphans), func(i int) error {
+	return true, x.Each(len(orphans), func(i int) error {
 		written, err := x.Server.AdoptRevision(ctx, orphans[i], x.view.OwnerRef())
 		if apierrors.IsNotFound(err) {
 			return nil

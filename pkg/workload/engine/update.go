@@ -22,7 +22,7 @@ var errGone = errors.New("pod is gone")
 
 // writeAll writes changes to Pods. A change that conflicts with another writer is decided again when the caches show that write.
 func (x *execution) writeAll(ctx context.Context, changes []Change) error {
-	return x.each(len(changes), func(i int) error { return x.writeOne(ctx, &changes[i]) })
+	return x.Each(len(changes), func(i int) error { return x.writeOne(ctx, &changes[i]) })
 }
 
 // writeOne writes one change. A failure that turns out to be none does not count.
@@ -52,7 +52,7 @@ func (x *execution) patch(ctx context.Context, change *Change) (*corev1.Pod, err
 
 // update brings Pods to their revision, in place or by marking them for deletion. A plan contains each Pod once.
 func (x *execution) update(ctx context.Context, updates []PodUpdate) error {
-	return x.each(len(updates), func(i int) error {
+	return x.Each(len(updates), func(i int) error {
 		if updates[i].Change == nil {
 			return x.recreate(ctx, &updates[i])
 		}

@@ -1,5 +1,4 @@
-// Package podcontrol owns how a workload makes Pods: building a Pod from a template (Build), its volume claims (Claims), and the
-// batches in which many Pods are created (SlowStart).
+// Package podcontrol owns how a workload makes Pods: building a Pod from a template (Build) and its volume claims (Claims).
 //
 // The package makes no API requests.
 package podcontrol

@@ -1,7 +1,6 @@
 package podcontrol
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -70,31 +69,4 @@ func TestPlainPodsGetNothingButTheTemplate(t *testing.T) {
 	assert.Equal(t, map[string]string{"app": "a", "controller-revision-hash": "web-abc", "pod-template-hash": "abc"}, pod.Labels)
 	assert.Empty(t, pod.Annotations)
 	assert.Equal(t, b.Template.Spec, pod.Spec)
-}
-
-func TestSlowStart(t *testing.T) {
-	tests := map[string]struct {
-		n, largest, failFrom int
-		want                 []int
-	}{
-		"batches double":              {n: 10, largest: 100, failFrom: 99, want: []int{1, 2, 4, 3}},
-		"batches have a largest size": {n: 10, largest: 2, failFrom: 99, want: []int{1, 2, 2, 2, 2, 1}},
-		"none wanted":                 {n: 0, largest: 100},
-		"the first fails alone":       {n: 10, largest: 100, failFrom: 0, want: []int{1}},
-		"the third batch is the last": {n: 10, largest: 100, failFrom: 5, want: []int{1, 2, 4}},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			var sizes []int
-			err := SlowStart(tc.n, tc.largest, func(begin, end int) error {
-				sizes = append(sizes, end-begin)
-				if end > tc.failFrom {
-					return errors.New("quota")
-				}
-				return nil
-			})
-			assert.Equal(t, tc.want, sizes)
-			assert.Equal(t, tc.failFrom < tc.n, err != nil)
-		})
-	}
 }

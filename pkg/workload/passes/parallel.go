@@ -1,4 +1,4 @@
-package podcontrol
+package passes
 
 import (
 	"errors"

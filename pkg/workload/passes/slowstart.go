@@ -1,4 +1,4 @@
-package podcontrol
+package passes
 
 // SlowStart calls run for the indexes 0..n-1 in batches of 1, 2, 4 and so on, up to largest. run gets the half-open range of a
 // batch. SlowStart stops at the first batch that fails and returns its error, because the cause, for example a quota, would make
