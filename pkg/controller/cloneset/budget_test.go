@@ -2,9 +2,11 @@ package cloneset
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,6 +17,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	policyv1beta1 "kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
@@ -105,6 +108,36 @@ func TestUpdateTakesItsPartOfTheBudget(t *testing.T) {
 	w.Update(budgetOf(4))
 	require.NoError(t, w.passes(10))
 	assert.Equal(t, map[string]int{"app:2": 4}, w.images(), "the rollout completes")
+}
+
+// A dry run can take so long that the grant would expire before the Pod is out of service.
+func TestSlowUpdateRenewsItsGrant(t *testing.T) {
+	w := rolled(t, updatesBounded, newSet(1, inPlaceIfPossible))
+	// A grant of a Pod's first seconds could be that of an earlier Pod of its name.
+	w.Clock.SetTime(controllertest.Now.Add(time.Minute))
+	w.bounded(budgetOf(1))
+	// A dry run is only sent after a failure.
+	refuse, dryRun := true, false
+	w.refuse("patch", func(action clienttesting.Action) error {
+		if refuse {
+			return apierrors.NewForbidden(pods, "p", errors.New("policy"))
+		}
+		if slices.Contains(action.(clienttesting.PatchActionImpl).PatchOptions.DryRun, metav1.DryRunAll) && !dryRun {
+			dryRun = true
+			w.Clock.SetTime(w.Clock.Now().Add(disruption.UpdateExpiry - time.Second))
+		}
+		return nil
+	})
+	w.edit(image("app:2"))
+	require.Error(t, w.passes(1))
+	refuse = false
+	w.Update(budgetOf(1)) // As the controller of budgets does when a grant has expired.
+	w.Observe()
+	_, err := w.reconcile("web")
+	require.NoError(t, err)
+	require.True(t, dryRun)
+	granted := w.budgetStatus().UnavailablePods[w.names()[0]]
+	assert.Equal(t, w.Clock.Now(), granted.UTC())
 }
 
 func TestUpdatesWithoutTheGateReserveNothing(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -82,6 +83,28 @@ func TestLostAnswersCreateNoPodTooMany(t *testing.T) {
 			assert.NotContains(t, strings.Join(w.Events(), "\n"), "FailedCreate")
 		})
 	}
+}
+
+// The creation of a Pod can still arrive for a while after its answer was lost, and the Pod then needs its claim. That time begins with
+// the creation, and not with the pass: the requests before it can be slow.
+func TestClaimWaitsForALateCreation(t *testing.T) {
+	w := newWorld(t, "", newSet(1, func(s *v1beta1.CloneSetSpec) {
+		s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+	}))
+	w.refuse("create", func(clienttesting.Action) error {
+		w.Clock.SetTime(controllertest.Now.Add(30 * time.Second))
+		return apierrors.NewTimeoutError("no answer", 1)
+	})
+	w.Observe()
+	_, err := w.reconcile("web")
+	require.Error(t, err)
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = new(int32(0)) })
+	w.Clock.SetTime(controllertest.Now.Add(94 * time.Second))
+	w.settle()
+	assert.Len(t, w.claimsByName(), 1)
+	w.Clock.SetTime(controllertest.Now.Add(95 * time.Second))
+	w.settle()
+	assert.Empty(t, w.claimsByName())
 }
 
 func TestForeignPodIsNotAdopted(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -226,6 +228,26 @@ func TestGraceHoldsAnUpdate(t *testing.T) {
 	assert.Equal(t, "app:3", w.Pods()[0].Spec.Containers[0].Image)
 	assert.NotContains(t, w.Pods()[0].Annotations, "apps.kruise.io/inplace-update-grace")
 	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
+}
+
+// The requests before a write can take long. The grace period is for the endpoints, which change with the write.
+func TestGracePeriodBeginsWithItsWrite(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) {
+		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
+	}))
+	w.Kube.PrependReactor("create", "controllerrevisions", func(clienttesting.Action) (bool, runtime.Object, error) {
+		w.Clock.SetTime(controllertest.Now.Add(20 * time.Second))
+		return false, nil, nil
+	})
+	w.edit(image("app:2"))
+	w.settle()
+	require.Equal(t, controllertest.Now.Add(20*time.Second), w.Clock.Now())
+	w.Clock.SetTime(controllertest.Now.Add(49 * time.Second))
+	w.settle()
+	assert.Equal(t, map[string]int{"app:1": 1}, w.images())
+	w.Clock.SetTime(controllertest.Now.Add(50 * time.Second))
+	w.settle()
+	assert.Equal(t, map[string]int{"app:2": 1}, w.images())
 }
 
 func TestPodStaysOutOfServiceUntilTheNodeIsDone(t *testing.T) {

@@ -478,3 +478,26 @@ func TestNamespaceOfBudgetIsLabelled(t *testing.T) {
 	w.Observe()
 	require.NoError(t, w.r.labelNamespace(t.Context(), "gone"))
 }
+
+// A Pod that the cache does not show is read from the server. If that takes long, the count is of the Pods after it.
+func TestSlowReadsDoNotMakeACountOld(t *testing.T) {
+	w := base(t)
+	w.grant("p-8", controllertest.Now)
+	w.remove("p-8")
+	broken := false
+	w.Kube.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		if !broken {
+			broken = true
+			w.Clock.SetTime(controllertest.Now.Add(2 * time.Second))
+			pod, err := w.Kube.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "ns", "p-0")
+			require.NoError(t, err)
+			pod.(*corev1.Pod).Status.Conditions[0].Status = corev1.ConditionFalse
+			w.Update(pod)
+			w.Observe()
+		}
+		return false, nil, nil
+	})
+	status := w.reconcile()
+	require.True(t, broken)
+	assert.Equal(t, counts{10, 7, 8, 1}, countsOf(status))
+}

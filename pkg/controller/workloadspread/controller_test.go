@@ -241,20 +241,25 @@ func TestSlowWritesEndNoSlot(t *testing.T) {
 	assert.Empty(t, w.Events())
 }
 
+// waiting makes a Pod one without a node.
+func waiting(pod *corev1.Pod) {
+	pod.Spec.NodeName = ""
+	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(controllertest.Now),
+	}}}
+}
+
+// adaptive moves a Pod to the next subset after 30 s without a node.
+func adaptive(object *v1beta1.WorkloadSpread) {
+	object.Spec.ScheduleStrategy = v1beta1.WorkloadSpreadScheduleStrategy{
+		Type: "Adaptive", Adaptive: &v1beta1.AdaptiveWorkloadSpreadStrategy{RescheduleCriticalSeconds: new(int32(30))},
+	}
+}
+
 // Case workloadspread 10.
 func TestPodsWithoutANodeMoveToTheNextSubset(t *testing.T) {
 	w := newWorld(t)
-	waiting := func(pod *corev1.Pod) {
-		pod.Spec.NodeName = ""
-		pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(controllertest.Now),
-		}}}
-	}
-	w.ofCloneSet(2, []v1beta1.WorkloadSpreadSubset{limited("a", 2), open("b")}, func(object *v1beta1.WorkloadSpread) {
-		object.Spec.ScheduleStrategy = v1beta1.WorkloadSpreadScheduleStrategy{
-			Type: "Adaptive", Adaptive: &v1beta1.AdaptiveWorkloadSpreadStrategy{RescheduleCriticalSeconds: new(int32(30))},
-		}
-	})
+	w.ofCloneSet(2, []v1beta1.WorkloadSpreadSubset{limited("a", 2), open("b")}, adaptive)
 	w.pods("a", 1, waiting)
 	w.pods("b", 1, waiting)
 	condition := func(status *v1beta1.WorkloadSpreadStatus, subset int) string {
@@ -278,6 +283,53 @@ func TestPodsWithoutANodeMoveToTheNextSubset(t *testing.T) {
 		object.Spec.ScheduleStrategy = v1beta1.WorkloadSpreadScheduleStrategy{}
 	})
 	assert.Empty(t, w.settle().SubsetStatuses[0].Conditions)
+}
+
+// gotANode is Pod a-0 after the scheduler has found a node.
+func gotANode() *corev1.Pod {
+	return pod("a-0", "a", func(pod *corev1.Pod) { pod.ResourceVersion = "2" })
+}
+
+func TestPodThatGotANodeBeforeItsDeletionStays(t *testing.T) {
+	w := newWorld(t)
+	w.ofCloneSet(2, []v1beta1.WorkloadSpreadSubset{limited("a", 2), open("b")}, adaptive)
+	w.pods("a", 1, waiting, func(pod *corev1.Pod) { pod.ResourceVersion = "1" })
+	w.settle()
+	w.Clock.SetTime(controllertest.Now.Add(30 * time.Second))
+	w.Kube.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		w.Update(gotANode())
+		// As a server does it.
+		wanted := action.(clienttesting.DeleteActionImpl).DeleteOptions.Preconditions.ResourceVersion
+		if wanted != nil && *wanted != gotANode().ResourceVersion {
+			return true, nil, apierrors.NewConflict(corev1.Resource("pods"), "a-0", nil)
+		}
+		return false, nil, nil
+	})
+	w.Step("ns", "ws")
+	assert.Contains(t, w.placed(), "a-0")
+}
+
+// The writes of a pass can take so long that the scheduler finds a node meanwhile.
+func TestPodThatGotANodeDuringSlowWritesStays(t *testing.T) {
+	w := newWorld(t)
+	w.ofCloneSet(3, []v1beta1.WorkloadSpreadSubset{limited("a", 3), open("b")}, adaptive)
+	w.pods("a", 1, waiting)
+	w.settle()
+	// Pods without a cost are written.
+	w.Add(pod("a-1", "a"), pod("a-2", "a"))
+	w.Clock.SetTime(controllertest.Now.Add(31 * time.Second))
+	w.Kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		w.Clock.SetTime(w.Clock.Now().Add(2 * time.Second))
+		w.Update(gotANode())
+		w.Observe()
+		return false, nil, nil
+	})
+	w.Kube.ClearActions()
+	w.Step("ns", "ws")
+	for _, action := range w.Kube.Actions() {
+		assert.NotEqual(t, "delete", action.GetVerb())
+	}
+	assert.Equal(t, corev1.ConditionTrue, w.get().Status.SubsetStatuses[0].Conditions[0].Status)
 }
 
 // Case workloadspread 15.
