@@ -87,22 +87,24 @@ func (b *bench) newGrowth(shape growthShape, of string) *growth {
 
 // The charts.
 var (
-	latencyChart    = figures.Chart{Name: "latency", Unit: "ms"}
-	timeChart       = figures.Chart{Name: "time", Unit: "ms for each Pod"}
-	kruiseChart     = figures.Chart{Name: "cpu kruise-apiserver", Unit: "ms of CPU for each call"}
-	kubeChart       = figures.Chart{Name: "cpu kube-apiserver", Unit: "ms of CPU for each call"}
-	memoryChart     = figures.Chart{Name: "memory", Unit: "MiB", Total: true}
-	storeChart      = figures.Chart{Name: "store", Unit: "MiB", Total: true}
-	watchChart      = figures.Chart{Name: "watch", Unit: "µs of CPU for each event and watch"}
-	watchSizeChart  = figures.Chart{Name: "watch memory", Unit: "KiB for each watch"}
-	startChart      = figures.Chart{Name: "start", Unit: "s", Total: true}
-	controllerChart = figures.Chart{Name: "controller memory", Unit: "MiB", Total: true}
-	reactionChart   = figures.Chart{Name: "reaction", Unit: "ms"}
-	eachChart       = figures.Chart{Name: "controller cpu", Unit: "ms of CPU for each"}
-	callsChart      = figures.Chart{Name: "controller calls", Unit: "calls for each"}
-	bytesChart      = figures.Chart{Name: "controller bytes", Unit: "KiB for each"}
-	idleChart       = figures.Chart{Name: "idle", Unit: "s of CPU in a minute"}
-	idleCallsChart  = figures.Chart{Name: "idle calls", Unit: "calls in a minute"}
+	latencyChart     = figures.Chart{Name: "latency", Unit: "ms"}
+	timeChart        = figures.Chart{Name: "time", Unit: "ms for each Pod"}
+	kruiseChart      = figures.Chart{Name: "cpu kruise-apiserver", Unit: "ms of CPU for each call"}
+	kubeChart        = figures.Chart{Name: "cpu kube-apiserver", Unit: "ms of CPU for each call"}
+	memoryChart      = figures.Chart{Name: "memory", Unit: "MiB", Total: true}
+	storeChart       = figures.Chart{Name: "store", Unit: "MiB", Total: true}
+	watchChart       = figures.Chart{Name: "watch", Unit: "µs of CPU for each event and watch"}
+	watchSizeChart   = figures.Chart{Name: "watch memory", Unit: "KiB for each watch"}
+	startChart       = figures.Chart{Name: "start", Unit: "s", Total: true}
+	controllerChart  = figures.Chart{Name: "controller memory", Unit: "MiB", Total: true}
+	reactionChart    = figures.Chart{Name: "reaction", Unit: "ms"}
+	eachChart        = figures.Chart{Name: "controller cpu", Unit: "ms of CPU for each"}
+	callsChart       = figures.Chart{Name: "controller calls", Unit: "calls for each"}
+	bytesChart       = figures.Chart{Name: "controller bytes", Unit: "KiB for each"}
+	idleChart        = figures.Chart{Name: "idle", Unit: "s of CPU in a minute"}
+	stillChart       = figures.Chart{Name: "still", Unit: "s", Total: true}
+	serverCallsChart = figures.Chart{Name: "server calls", Unit: "calls for each"}
+	idleCallsChart   = figures.Chart{Name: "idle calls", Unit: "calls in a minute"}
 )
 
 const mebibyte = 1 << 20

@@ -95,10 +95,11 @@ func (g *growth) controllerMemory(ctx context.Context, count int) error {
 		return err
 	}
 	g.figures.Add(controllerChart, "peak", count, float64(peak)/mebibyte)
-	return g.profileController(ctx, "heap", count)
+	return g.profileController(ctx, "heap", "heap", count)
 }
 
-func (g *growth) profileController(ctx context.Context, query string, count int) error {
+// profileController writes a profile of the controller to a file with that name, if profiles are wanted.
+func (g *growth) profileController(ctx context.Context, name, query string, count int) error {
 	if g.shape.profiles == "" {
 		return nil
 	}
@@ -106,11 +107,7 @@ func (g *growth) profileController(ctx context.Context, query string, count int)
 	if err != nil {
 		return err
 	}
-	kind := "heap"
-	if query != kind {
-		kind = "cpu"
-	}
-	return g.save("controller", kind, count, data)
+	return g.save("controller", name, count, data)
 }
 
 // react measures the time from an accepted change of a CloneSet to its status.

@@ -22,6 +22,7 @@ const (
 	// podsOfSet is how many Pods a CloneSet has, and podsOfNode how many a node has.
 	podsOfSet, podsOfNode = 100, 500
 	podSpace              = "growth-pods"
+	cpuProfile            = "profile?seconds=15"
 )
 
 // podGrowth measures CloneSets with Pods on simulated nodes. The Pod templates name the node, so that no scheduler is needed.
@@ -132,7 +133,7 @@ func (g *podGrowth) settled(ctx context.Context, pods int) error {
 
 func (g *podGrowth) measure(ctx context.Context, count int) error {
 	for _, do := range []func(context.Context, int) error{
-		g.controllerMemory, g.heapOfPod, g.memory, g.update, g.change, g.idle, g.restart,
+		g.still, g.controllerMemory, g.heapOfPod, g.memory, g.update, g.change, g.idle, g.restart,
 	} {
 		if err := do(ctx, count); err != nil {
 			return err
@@ -147,27 +148,67 @@ func (g *podGrowth) heapOfPod(ctx context.Context, count int) error {
 	return err
 }
 
+// statusWrites returns how many statuses of Pods kube-apiserver has written, from all clients.
+func (g *podGrowth) statusWrites(ctx context.Context) (float64, error) {
+	metrics, err := g.kube.client.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read kube-apiserver's metrics: %w", err)
+	}
+	return sum(metrics, "apiserver_request_total{", `resource="pods",scope="resource",subresource="status",verb="PATCH"`)
+}
+
+// still waits until nobody writes statuses of Pods. Nodes report new Pods for longer than it takes until the Pods are ready, and the
+// controller reads each report.
+func (g *podGrowth) still(ctx context.Context, count int) error {
+	began, last := time.Now(), -1.0
+	for {
+		writes, err := g.statusWrites(ctx)
+		if err != nil {
+			return err
+		}
+		if writes == last {
+			g.figures.Add(stillChart, "after the last Pod is ready", count, time.Since(began).Seconds())
+			return nil
+		}
+		last = writes
+		if err := pause(ctx, quietFor); err != nil {
+			return err
+		}
+	}
+}
+
 // update changes the image of one CloneSet, whose Pods are updated in place.
 func (g *podGrowth) update(ctx context.Context, count int) error {
+	written, err := g.statusWrites(ctx)
+	if err != nil {
+		return err
+	}
 	before, err := g.controller.Metrics(ctx)
 	if err != nil {
 		return err
 	}
+	profiled := make(chan error, 1)
+	go func() { profiled <- g.profileController(ctx, "cpu-update", cpuProfile, count) }()
 	began := time.Now()
 	if err := g.image(ctx, 0); err != nil {
-		return err
+		return joined(err, <-profiled)
 	}
 	if err := g.settled(ctx, count); err != nil {
-		return err
+		return joined(err, <-profiled)
 	}
 	took := time.Since(began)
 	after, err := g.controller.Metrics(ctx)
 	if err != nil {
-		return err
+		return joined(err, <-profiled)
 	}
+	writes, err := g.statusWrites(ctx)
+	if err != nil {
+		return joined(err, <-profiled)
+	}
+	g.figures.Add(serverCallsChart, "statuses of Pods for an updated Pod", count, (writes-written)/podsOfSet)
 	g.work("an updated Pod", count, podsOfSet, before, after)
 	g.figures.Add(timeChart, fmt.Sprintf("%d Pods are updated, mean", podsOfSet), count, float64(took.Milliseconds())/podsOfSet)
-	return nil
+	return <-profiled
 }
 
 // image gives a CloneSet an image that it has not had before.
@@ -194,8 +235,10 @@ func (g *podGrowth) restart(ctx context.Context, count int) error {
 	if err := g.controller.Start(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
+	profiled := make(chan error, 1)
+	go func() { profiled <- g.profileController(ctx, "cpu-start", cpuProfile, count) }()
 	if err := g.works(ctx, count, began); err != nil {
-		return err
+		return joined(err, <-profiled)
 	}
-	return g.settled(ctx, count)
+	return joined(g.settled(ctx, count), <-profiled)
 }
