@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/engine"
@@ -26,22 +28,39 @@ const (
 	failed
 )
 
-// classify returns what a Pod counts as. A Pod that restarted too often counts as failed while it goes on. The phase comes first: a
-// Pod that ended and is then deleted has still done its work.
+// classify returns what a Pod counts as. A Pod that restarted too often counts as failed while it goes on. A Pod that ended and is then
+// deleted has still done its work.
 func classify(job *v1beta1.BroadcastJob, pod *corev1.Pod) class {
 	switch {
+	case pod.DeletionTimestamp != nil && !endedBefore(pod, began(pod.DeletionTimestamp.Time, pod.DeletionGracePeriodSeconds)):
+		return leaving
 	case pod.Status.Phase == corev1.PodSucceeded:
 		return succeeded
 	case pod.Status.Phase == corev1.PodFailed:
 		return failed
-	case pod.DeletionTimestamp != nil:
-		return leaving
 	// With the policy Never, the kubelet itself makes such a Pod fail.
 	case job.Spec.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && restarts(pod) > job.Spec.FailurePolicy.RestartLimit:
 		return failed
 	default:
 		return active
 	}
+}
+
+// began returns when a deletion was requested. The timestamp of a deletion is the end of its grace period.
+func began(deletion time.Time, graceSeconds *int64) time.Time {
+	return deletion.Add(-time.Duration(ptr.Deref(graceSeconds, 0)) * time.Second)
+}
+
+// endedBefore reports whether the containers of a Pod ended before a time. The phase does not tell this: the kubelet also writes the
+// phase Succeeded or Failed for a Pod whose containers it stops because of a deletion. A container that ended in the same second does
+// not count, because a program that ends at once on a signal does so.
+func endedBefore(pod *corev1.Pod, limit time.Time) bool {
+	for i := range pod.Status.ContainerStatuses {
+		if ended := pod.Status.ContainerStatuses[i].State.Terminated; ended == nil || !ended.FinishedAt.Time.Before(limit) {
+			return false
+		}
+	}
+	return len(pod.Status.ContainerStatuses) > 0
 }
 
 // restarts returns how often the containers of a Pod restarted, init containers included.
@@ -85,7 +104,7 @@ type census struct {
 func (r *Reconciler) count(job *v1beta1.BroadcastJob, view *engine.View) (*census, error) {
 	c := &census{desired: map[string]bool{}, all: slices.Concat(view.Pods, view.Inactive)}
 	slices.SortFunc(c.all, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	byNode := map[string]*corev1.Pod{}
+	byNode, required := map[string]*corev1.Pod{}, requires(job)
 	for _, pod := range c.all {
 		class, name := classify(job, pod), nodefit.NodeOf(pod)
 		c.counts[class]++
@@ -95,7 +114,7 @@ func (r *Reconciler) count(job *v1beta1.BroadcastJob, view *engine.View) (*censu
 		}
 		// If a node has several Pods, the one with the last name decides. The event about it tells the user.
 		byNode[name] = pod
-		if err := r.countPod(c, class, pod, name); err != nil {
+		if err := r.countPod(c, class, pod, name, required); err != nil {
 			return nil, err
 		}
 	}
@@ -103,7 +122,6 @@ func (r *Reconciler) count(job *v1beta1.BroadcastJob, view *engine.View) (*censu
 	for _, name := range slices.Sorted(maps.Keys(byNode)) {
 		c.done += one(c.desired[name] && classify(job, byNode[name]) >= succeeded)
 	}
-	required := requires(job)
 	nodes, err := r.nodesFor(required)
 	if err != nil {
 		return nil, err
@@ -121,8 +139,9 @@ func (r *Reconciler) count(job *v1beta1.BroadcastJob, view *engine.View) (*censu
 }
 
 // countPod decides whether the node of a Pod is desired. A Pod that ended did its work there, and one that leaves is waited for. An
-// active Pod must still fit: its own spec decides, which is the template plus its node.
-func (r *Reconciler) countPod(c *census, class class, pod *corev1.Pod, name string) error {
+// active Pod must still fit: its own spec decides, which is the template plus its node. If only the template fits, the Pod stays,
+// because its replacement would be the same: admission in the cluster has added requirements, for example the requests of a sidecar.
+func (r *Reconciler) countPod(c *census, class class, pod *corev1.Pod, name string, required *nodefit.Requirements) error {
 	node, err := r.nodes.Get(name)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -132,7 +151,7 @@ func (r *Reconciler) countPod(c *census, class class, pod *corev1.Pod, name stri
 		}
 	case err != nil:
 		return fmt.Errorf("get node %s: %w", name, err)
-	case class != active || fits(nodefit.Require(pod), node):
+	case class != active || fits(nodefit.Require(pod), node) || fits(required, node):
 		c.desired[name] = true
 	default:
 		c.misfits = append(c.misfits, pod)

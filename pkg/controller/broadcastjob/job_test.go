@@ -18,6 +18,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/nodefit"
 )
@@ -376,6 +377,30 @@ func TestNodeMustHaveWhatThePodRequests(t *testing.T) {
 	assert.Equal(t, v1beta1.BroadcastJobRunning, w.job().Status.Phase, "a job without nodes waits")
 }
 
+// kube-apiserver requests for a Pod what its limits say. A template has no such requests.
+func TestNodeMustHaveTheLimitsWithoutRequests(t *testing.T) {
+	w := newWorld(t, newNode("n1"), newJob(func(s *v1beta1.BroadcastJobSpec) {
+		s.Template.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}
+	}))
+	w.settle()
+	assert.Empty(t, w.Pods())
+}
+
+// A LimitRange or an injected sidecar can give Pods requests that the template does not have. The Pod then waits for the scheduler. A
+// replacement would be the same.
+func TestPodThatRequestsMoreThanItsTemplateIsNotReplaced(t *testing.T) {
+	w := newWorld(t, newNode("n1"), newJob())
+	w.Kube.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		pod := action.(clienttesting.CreateAction).GetObject().(*corev1.Pod)
+		pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3")}
+		return false, nil, nil
+	})
+	w.settle()
+	require.Len(t, w.Pods(), 1)
+	assert.EqualValues(t, 1, w.job().Status.Desired)
+	assert.Empty(t, w.eventsLike("SuccessfulDelete"))
+}
+
 // Case broadcastjob 15: a Pod that does not tolerate a new taint is deleted, and its node is no longer desired.
 func TestPodLeavesATaintedNode(t *testing.T) {
 	w := newWorld(t, append(nodes(3), newJob())...)
@@ -489,6 +514,33 @@ func TestDeletedPodIsNotDone(t *testing.T) {
 	assert.NotEqual(t, leaving.UID, w.podOn("n2").UID)
 	w.finish()
 	assert.EqualValues(t, 2, w.job().Status.Succeeded)
+}
+
+// The kubelet reports a phase for the Pod of which it stops the containers, before it deletes the Pod.
+func TestPodThatEndsBecauseItIsDeletedIsNotDone(t *testing.T) {
+	for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
+		for name, test := range map[string]struct {
+			// ended is when the container ended, in relation to the request to delete the Pod.
+			ended time.Duration
+			done  bool
+		}{"before": {-time.Second, true}, "at once": {0, false}, "after": {3 * time.Second, false}} {
+			t.Run(string(phase)+" "+name, func(t *testing.T) {
+				w := newWorld(t, append(nodes(2), newJob(policy(v1beta1.FailurePolicyTypeContinue)))...)
+				w.settle()
+				w.end(corev1.PodSucceeded, "n1")
+				w.changePod(w.podOn("n2"), func(pod *corev1.Pod) {
+					pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = new(metav1.NewTime(controllertest.Now.Add(30*time.Second))), new(int64(30))
+					pod.Status.Phase = phase
+					pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
+						Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(controllertest.Now.Add(test.ended))},
+					}}}
+				})
+				w.settle()
+				assert.Equal(t, test.done, w.job().Status.Phase == v1beta1.BroadcastJobCompleted)
+				assert.EqualValues(t, one(test.done && phase == corev1.PodFailed), w.job().Status.Failed)
+			})
+		}
+	}
 }
 
 func TestDeletedNodeIsNotWaitedFor(t *testing.T) {

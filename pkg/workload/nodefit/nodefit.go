@@ -3,6 +3,7 @@
 package nodefit
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,11 +40,35 @@ type Requirements struct {
 	requests corev1.ResourceList
 }
 
-// Require returns the requirements of the Pod, which must not change afterwards.
+// Require returns the requirements of the Pod, which must not change afterwards. It can be made from a template.
 func Require(pod *corev1.Pod) *Requirements {
 	return &Requirements{
-		pod: pod, affinity: nodeaffinity.GetRequiredNodeAffinity(pod), requests: resource.PodRequests(pod, resource.PodResourcesOptions{}),
+		pod: pod, affinity: nodeaffinity.GetRequiredNodeAffinity(pod),
+		requests: resource.PodRequests(stored(pod), resource.PodResourcesOptions{}),
 	}
+}
+
+// stored returns the Pod with the requests that kube-apiserver gives it: a limit without a request is also the request. A template does
+// not have them. The given Pod is not changed.
+func stored(pod *corev1.Pod) *corev1.Pod {
+	after := &corev1.Pod{Spec: pod.Spec}
+	for _, containers := range []*[]corev1.Container{&after.Spec.InitContainers, &after.Spec.Containers} {
+		*containers = slices.Clone(*containers)
+		for i := range *containers {
+			request(&(*containers)[i].Resources)
+		}
+	}
+	return after
+}
+
+// request replaces the requests by a copy with the limits that have none.
+func request(resources *corev1.ResourceRequirements) {
+	if len(resources.Limits) == 0 {
+		return
+	}
+	requests := maps.Clone(resources.Limits)
+	maps.Copy(requests, resources.Requests)
+	resources.Requests = requests
 }
 
 // Of returns how the Pod fits the node.

@@ -46,6 +46,12 @@ func TestHowAPodFitsANode(t *testing.T) {
 		return func(node *corev1.Node) { node.Spec.Taints = []corev1.Taint{{Key: "k", Value: "v", Effect: effect}} }
 	}
 	cordon := func(node *corev1.Node) { node.Spec.Unschedulable = true }
+	limits := func(cpu string, requests corev1.ResourceList) func(*corev1.PodSpec) {
+		return func(spec *corev1.PodSpec) {
+			spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
+			spec.Containers[0].Resources.Requests = requests
+		}
+	}
 	requests := func(cpu string) func(*corev1.PodSpec) {
 		return func(spec *corev1.PodSpec) {
 			spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
@@ -78,8 +84,12 @@ func TestHowAPodFitsANode(t *testing.T) {
 		"cordoned and tolerated": {
 			newPod(tolerating(corev1.Toleration{Key: corev1.TaintNodeUnschedulable, Operator: "Exists", Effect: "NoSchedule"})), cordon, fits,
 		},
-		"it has just enough":  {newPod(requests("2")), nil, fits},
-		"it has too little":   {newPod(requests("2001m")), nil, nodefit.Fit{Selected: true}},
+		"it has just enough":                           {newPod(requests("2")), nil, fits},
+		"it has too little":                            {newPod(requests("2001m")), nil, nodefit.Fit{Selected: true}},
+		"it has less than the limit without a request": {newPod(limits("2001m", nil)), nil, nodefit.Fit{Selected: true}},
+		"it has less than the limit of another request": {
+			newPod(limits("2001m", corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")})), nil, fits,
+		},
 		"it is not ready now": {newPod(), func(n *corev1.Node) { n.Status.Conditions = []corev1.NodeCondition{{Type: "Ready", Status: "False"}} }, fits},
 	} {
 		t.Run(name, func(t *testing.T) {
