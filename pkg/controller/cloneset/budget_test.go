@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -108,6 +109,26 @@ func TestUpdateTakesItsPartOfTheBudget(t *testing.T) {
 	w.Update(budgetOf(4))
 	require.NoError(t, w.passes(10))
 	assert.Equal(t, map[string]int{"app:2": 4}, w.images(), "the rollout completes")
+}
+
+// A hook takes Pods out of service before their update, so the budget is asked before the hook.
+func TestHookDrainsOnlyWhatTheBudgetAllows(t *testing.T) {
+	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, drainingUpdate, knobs("", "3", "")))
+	w.bounded(budgetOf(1))
+	w.edit(image("app:2"))
+	for range 4 {
+		w.once()
+	}
+	drained := w.drained()
+	require.Len(t, drained, 1)
+	assert.Len(t, w.budgetStatus().UnavailablePods, 1)
+	assert.EqualValues(t, 1000, w.once(), "the others are tried again")
+	// The Pod is out of service already, so its update needs no other part of the budget.
+	w.change(drained[0], func(pod *corev1.Pod) { delete(pod.Labels, "hook") })
+	for range 4 {
+		w.once()
+	}
+	assert.Equal(t, 1, w.images()["app:2"])
 }
 
 // A dry run can take so long that the grant would expire before the Pod is out of service.

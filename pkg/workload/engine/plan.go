@@ -90,6 +90,8 @@ type Change struct {
 	Exact bool
 	// Tell sends an event about the write.
 	Tell bool
+	// Disrupts reserves the Pod's share of its budget before the write, because the Pod leaves service for an update.
+	Disrupts bool
 }
 
 // ClaimChange is a claim to create, or a write to one.

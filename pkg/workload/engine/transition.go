@@ -125,7 +125,7 @@ func (v *View) updateInPlace(stage *Stage, update PodUpdate) error {
 	// A Pod that is being updated gets the new target at once.
 	switch state := lifecycle.Of(pod); state {
 	case pub.LifecycleStateUpdated:
-		change := v.Move(pod, pub.LifecycleStatePreparingUpdate)
+		change := v.prepareUpdate(pod)
 		lifecycle.Mark(hook, change.After)
 		stage.Changes = append(stage.Changes, change)
 	case pub.LifecycleStatePreparingUpdate:
@@ -134,7 +134,7 @@ func (v *View) updateInPlace(stage *Stage, update PodUpdate) error {
 		}
 	case "", pub.LifecycleStateNormal, pub.LifecycleStatePreparingNormal:
 		if held {
-			stage.Changes = append(stage.Changes, v.Move(pod, pub.LifecycleStatePreparingUpdate))
+			stage.Changes = append(stage.Changes, v.prepareUpdate(pod))
 			return nil
 		}
 		stage.Updates = append(stage.Updates, update)
@@ -144,6 +144,14 @@ func (v *View) updateInPlace(stage *Stage, update PodUpdate) error {
 		return fmt.Errorf("pod %s has the unknown lifecycle state %q: remove its label %s", pod.Name, state, pub.LifecycleStateKey)
 	}
 	return nil
+}
+
+// prepareUpdate lets the hook hold the Pod before its update. The hook, or the user's program behind it, takes the Pod out of service, so
+// the budget is asked now. The update after the hook asks again, because the hook may have left the Pod in service.
+func (v *View) prepareUpdate(pod *corev1.Pod) Change {
+	change := v.Move(pod, pub.LifecycleStatePreparingUpdate)
+	change.Disrupts = true
+	return change
 }
 
 // delays reports whether the update waits in the Pod for a grace period. An update that restarts nothing does not.

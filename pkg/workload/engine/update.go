@@ -25,8 +25,21 @@ func (x *execution) writeAll(ctx context.Context, changes []Change) error {
 	return x.Each(len(changes), func(i int) error { return x.writeOne(ctx, &changes[i]) })
 }
 
+// reserve reserves the Pod's share of its budget, if the kind asks budgets.
+func (x *execution) reserve(ctx context.Context, pod *corev1.Pod) error {
+	if x.Budget == nil {
+		return nil
+	}
+	return x.Budget.Reserve(ctx, x.view.Object, x.view.Kind.GroupKind(), pod)
+}
+
 // writeOne writes one change. A failure that turns out to be none does not count.
 func (x *execution) writeOne(ctx context.Context, change *Change) error {
+	if change.Disrupts {
+		if err := x.reserve(ctx, change.Before); err != nil {
+			return err
+		}
+	}
 	_, err := x.patch(ctx, change)
 	if err != nil {
 		err = x.patchedAfterAll(ctx, change, err)
@@ -100,10 +113,8 @@ func (x *execution) updateInPlace(ctx context.Context, update *PodUpdate) error 
 // update has not begun.
 func (x *execution) takeAndUpdate(ctx context.Context, update *PodUpdate) error {
 	base, interrupts := update.Pod, update.Change.Interrupts(update.Pod)
-	bounded := interrupts && x.Budget != nil
-	reserve := func() error { return x.Budget.Reserve(ctx, x.view.Object, x.view.Kind.GroupKind(), update.Pod) }
-	if bounded {
-		if err := reserve(); err != nil {
+	if interrupts {
+		if err := x.reserve(ctx, base); err != nil {
 			return err
 		}
 	}
@@ -112,8 +123,8 @@ func (x *execution) takeAndUpdate(ctx context.Context, update *PodUpdate) error 
 		return gone(err)
 	}
 	// A grant that expires before the Pod is out of service allows the disruption of another Pod, too. So slow requests renew it.
-	if bounded && x.Clock.Since(reserved) > disruption.UpdateExpiry/2 {
-		if err := reserve(); err != nil {
+	if interrupts && x.Clock.Since(reserved) > disruption.UpdateExpiry/2 {
+		if err := x.reserve(ctx, base); err != nil {
 			return err
 		}
 	}
