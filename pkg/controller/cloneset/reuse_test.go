@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
 // claimsByName returns all claims by name.
@@ -61,5 +62,38 @@ func TestAllPodsComeBackWithTheirClaimsWhileTheseAreReused(t *testing.T) {
 	for name, claim := range made {
 		assert.NotContains(t, claims, name)
 		assert.Equal(t, "CloneSet", metav1.GetControllerOf(&claim).Kind, name)
+	}
+}
+
+// A lost Pod can terminate for a long time, because its node is gone. The claims of other lost Pods wait for none of this.
+func TestLostPodIsReplacedWhileAnotherOneStillTerminates(t *testing.T) {
+	for name, test := range map[string]struct {
+		// stuck and gone are how many Pods are lost, replicas is what the user wants then.
+		stuck, gone int
+		replicas    int32
+	}{
+		"creations are limited":   {1, 1, 5},
+		"fewer Pods are wanted":   {2, 1, 3},
+		"all other Pods are lost": {4, 1, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := rolled(t, "", newSet(5, func(s *v1beta1.CloneSetSpec) {
+				s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+				s.ScaleStrategy.EnablePVCReuse, s.ScaleStrategy.MaxUnavailable = true, value("1")
+			}))
+			claims := w.claimsByName()
+			names := w.names()
+			for _, stuck := range names[:test.stuck] {
+				w.change(stuck, func(pod *corev1.Pod) {
+					pod.DeletionTimestamp, pod.Finalizers = new(metav1.NewTime(controllertest.Now)), []string{"a/b"}
+				})
+			}
+			lost := names[test.stuck]
+			w.lose(lost)
+			w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = &test.replicas })
+			w.settle()
+			assert.Contains(t, w.names(), lost)
+			assert.Equal(t, claims, w.claimsByName(), "nobody got a new claim")
+		})
 	}
 }

@@ -55,9 +55,9 @@ func (p *planner) limited(creates bool) []engine.Notice {
 const maxCreations = 1000
 
 // creationStage returns the stage that creates the missing Pods, those at the current revision first. It returns nil if none is to be
-// created. Lost Pods that will come back with their claims count as created, so no other Pod takes their place meanwhile.
+// created. No other Pod takes the place of lost Pods that will come back with their claims.
 func (p *planner) creationStage() (*engine.Stage, error) {
-	total := min(p.diff.UpLimit-p.Returning(), maxCreations)
+	total := min(p.diff.UpLimit, p.Creatable(p.diff.Up), maxCreations)
 	if total <= 0 {
 		return nil, nil
 	}

@@ -50,19 +50,31 @@ func (v *View) ClaimsOf(pod *corev1.Pod) []*corev1.PersistentVolumeClaim {
 	return v.claims.of(v.Instance(pod))
 }
 
-// Returning returns the number of lost Pods that will be replaced with their claims, but cannot be replaced yet. Until a lost
-// Pod is deleted, no Pod with its name can be created, and its node may still write to its volume. A Pod created meanwhile would
-// get new claims.
-func (v *View) Returning() (pods int) {
+// Creatable returns how many of the missing Pods can be created now. Lost Pods are replaced with their claims, but not yet: until a lost
+// Pod is deleted, no Pod with its name can be created, and its node may still write to its volume. A Pod created meanwhile would get new
+// claims. Claims without a Pod can be used at once, so they wait for no lost Pod, which may be on a node that is gone.
+func (v *View) Creatable(missing int) int {
 	if !v.ReuseClaims {
-		return 0
+		return missing
+	}
+	used, lost := map[string]bool{}, 0
+	for _, pods := range [][]*corev1.Pod{v.Pods, v.Inactive, v.Leaving} {
+		for _, pod := range pods {
+			used[v.Instance(pod)] = true
+		}
 	}
 	for _, pod := range v.Inactive {
 		if len(v.ClaimsOf(pod)) > 0 {
-			pods++
+			lost++
 		}
 	}
-	return pods
+	unused := 0
+	for id := range v.claims.byInstance {
+		if id != "" && !used[id] && !v.claims.terminating(id) {
+			unused++
+		}
+	}
+	return min(missing, max(unused, missing-lost))
 }
 
 // finished returns the Pods that ended but are not deleted, and whose claims are kept for their replacements. They must be
