@@ -8,7 +8,6 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/engine"
-	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/nodefit"
 	"kruise.io/kruise/pkg/workload/ordering"
 	"kruise.io/kruise/pkg/workload/podcontrol"
@@ -88,7 +87,7 @@ func (p *planner) deleteEnded(stage *engine.Stage, at *place) (running []*corev1
 	for _, pod := range at.pods {
 		switch {
 		case pod.DeletionTimestamp != nil:
-		case engine.PreparingDelete(pod), hopeless(pod):
+		case engine.PreparingDelete(pod), engine.GivenUp(pod):
 			p.DeletePod(stage, pod)
 		// The failed Pod stays on its node until the delay is over, so no new Pod is created there.
 		case pod.Status.Phase == corev1.PodFailed && wait > 0:
@@ -229,12 +228,6 @@ func (p *planner) blueprint() (*podcontrol.Blueprint, map[string]string, error) 
 		}
 	}
 	return blueprint, nodeOf, nil
-}
-
-// hopeless reports whether the engine marked the Pod because its node never completes an update in place. Settling marks it when an
-// update in place has failed for good. A new Pod is the only way on.
-func hopeless(pod *corev1.Pod) bool {
-	return lifecycle.SpecifiedDelete(pod) && lifecycle.Of(pod) == pub.LifecycleStateUpdating
 }
 
 // hasGate reports whether the Pod can be taken out of service for an update in place.

@@ -261,6 +261,18 @@ func TestImageChangesInPlace(t *testing.T) {
 	assert.EqualValues(t, 3, w.set().Status.NumberAvailable)
 }
 
+// The label that picks Pods of other workloads for deletion has no effect on a DaemonSet.
+func TestPickedPodIsUpdatedInPlaceAsAnyOther(t *testing.T) {
+	w := rolled(t, "", newSet(inPlaceIfPossible), nodes(1))
+	before := w.on("n1").UID
+	w.changePod(w.on("n1"), func(pod *corev1.Pod) { pod.Labels[pub.SpecifiedDeleteKey] = "true" })
+	w.edit(image("app:2"))
+	w.settle()
+	assert.Equal(t, before, w.on("n1").UID)
+	assert.EqualValues(t, 1, w.set().Status.NumberAvailable)
+	assert.Equal(t, []string{"n1:app:2"}, w.images())
+}
+
 // The state of one Pod is unknown, so nobody knows whether it may be updated. The Pods of the other nodes are.
 func TestPodWithAnUnknownStateDoesNotHoldUpOthers(t *testing.T) {
 	w := rolled(t, "", newSet(inPlaceIfPossible, maxUnavailable("3")), nodes(3))

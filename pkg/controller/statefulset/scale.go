@@ -47,17 +47,27 @@ func (p *planner) walk() *walk {
 		return w
 	}
 	for i := range p.slots {
+		if w.blocked || w.budget <= 0 {
+			p.goOnDeleting(w, i)
+			continue
+		}
 		if p.fill(w, i) {
 			continue
 		}
 		// With a limited budget, a Pod that is not available uses up a part of it, whatever the reason is.
 		w.budget--
 		w.blocked = p.ordered
-		if w.blocked || w.budget <= 0 {
-			break
-		}
 	}
 	return w
+}
+
+// goOnDeleting deletes the Pod of a slot that the walk does not reach, if its hook held it for its deletion and has released it. A Pod
+// whose deletion has begun waits for no other one.
+func (p *planner) goOnDeleting(w *walk, i int) {
+	pod := p.slots[i].pod
+	if pod != nil && pod.DeletionTimestamp == nil && podstate.Active(pod) && engine.PreparingDelete(pod) && !p.returns(i) {
+		p.ReplacePod(&w.stage, pod)
+	}
 }
 
 // limitScale sets the budget from the scale strategy. With OrderedReady there is no such limit: the order already waits for each Pod.

@@ -257,6 +257,36 @@ func TestHeldPodThatIsWantedAgain(t *testing.T) {
 	}
 }
 
+// A Pod that its hook has released is deleted, although a Pod with a lower ordinal is not available and ends the walk over the Pods.
+func TestReleasedPodIsDeletedAlthoughALowerOneIsNotAvailable(t *testing.T) {
+	for name, test := range map[string]struct {
+		edits []edit
+		lower func(*world)
+	}{
+		"in parallel, behind a held Pod": {[]edit{parallel, scaleLimit("1"), maxUnavailable("2")}, func(w *world) {
+			require.Equal(t, "PreparingDelete", w.pod("web-1").Labels[pub.LifecycleStateKey])
+		}},
+		"in order, behind a broken Pod": {nil, func(w *world) {
+			w.ill["web-0"] = true
+			w.kubelet()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hook := hooks(pub.Lifecycle{PreDelete: &pub.LifecycleHook{LabelsHandler: map[string]string{"hold": "on"}}})
+			w := rolled(t, "", newSet(3, append(test.edits, held, hook)...))
+			before := w.pod("web-2").UID
+			w.edit(image("web:2"))
+			w.settle()
+			require.Equal(t, "PreparingDelete", w.pod("web-2").Labels[pub.LifecycleStateKey])
+			test.lower(w)
+			w.change("web-2", func(pod *corev1.Pod) { delete(pod.Labels, "hold") })
+			w.settle()
+			after := w.pod("web-2")
+			assert.True(t, after == nil || after.UID != before)
+		})
+	}
+}
+
 func TestPreNormalHookHoldsANewPod(t *testing.T) {
 	w := newWorld(t, "", newSet(2, hooks(pub.Lifecycle{PreNormal: &pub.LifecycleHook{LabelsHandler: map[string]string{"ok": "yes"}}})))
 	w.settle()

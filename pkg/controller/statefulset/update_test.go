@@ -160,6 +160,22 @@ func TestOtherChangesRecreateThePod(t *testing.T) {
 }
 
 // A Pod that an older StatefulSet created has no lifecycle state. An update in place adds none.
+// The label of a picked Pod waits while updates are paused. An update in place that has begun completes all the same.
+func TestPickedPodCompletesItsUpdateDuringAPause(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlace))
+	before := w.pod("web-0").UID
+	w.edit(image("web:2"))
+	for w.pod("web-0").Labels[pub.LifecycleStateKey] != "Updating" {
+		w.step()
+	}
+	w.edit(func(s *v1beta1.StatefulSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = true })
+	w.change("web-0", func(pod *corev1.Pod) { pod.Labels[pub.SpecifiedDeleteKey] = "true" })
+	w.settle()
+	assert.Equal(t, before, w.pod("web-0").UID)
+	assert.Equal(t, "Normal", w.pod("web-0").Labels[pub.LifecycleStateKey])
+	assert.EqualValues(t, 1, w.set().Status.AvailableReplicas)
+}
+
 func TestPodWithoutAStateIsUpdatedInPlace(t *testing.T) {
 	w := rolled(t, "", newSet(1, inPlace))
 	w.change("web-0", func(pod *corev1.Pod) { delete(pod.Labels, pub.LifecycleStateKey) })

@@ -249,8 +249,9 @@ func (v *View) judgeUpdates() {
 // underUpdate reports whether an in-place update of the Pod may still be in progress. The update of a released Pod was judged
 // before.
 func (v *View) underUpdate(pod *corev1.Pod) bool {
-	// A delayed update has not begun, and a Pod that will be deleted need not be judged.
-	if inplace.Delayed(pod) || lifecycle.SpecifiedDelete(pod) {
+	// A delayed update has not begun, and one that was given up is not judged again. A Pod that the user picked for deletion can stay for
+	// long, for example while updates are paused, so its update is judged.
+	if inplace.Delayed(pod) || GivenUp(pod) {
 		return false
 	}
 	// Without the gate, the record is the only sign of an update, and is judged in each pass.

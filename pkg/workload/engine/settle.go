@@ -102,23 +102,33 @@ func inSteps(before, after *corev1.Pod) *Change {
 // giveUp replaces a Pod whose update in place will never complete, for the given reason. It returns an error if the user only allows
 // in-place updates, and nil if the Pod is to be replaced already.
 func (v *View) giveUp(pod *corev1.Pod, reason string) (*Change, error) {
-	if lifecycle.SpecifiedDelete(pod) {
+	if GivenUp(pod) {
 		return nil, nil
 	}
 	if v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
 		return nil, fmt.Errorf("pod %s cannot be updated in place: %s; set podUpdatePolicy to InPlaceIfPossible, or delete the Pod",
 			pod.Name, reason)
 	}
-	return markForDeletion(pod), nil
+	return markForDeletion(pod, givenUp), nil
 }
 
+// The values of the label by which the engine picks Pods for deletion. Only its presence matters to users. givenUp tells the engine's own
+// mark from that of a user, for kinds in which the label of a user has no effect.
+const (
+	picked  = "true"
+	givenUp = "in-place-update-failed"
+)
+
+// GivenUp reports whether the engine marked the Pod because its node never completes an update in place.
+func GivenUp(pod *corev1.Pod) bool { return pod.Labels[pub.SpecifiedDeleteKey] == givenUp }
+
 // markForDeletion labels a Pod so that a later pass deletes and replaces it.
-func markForDeletion(pod *corev1.Pod) *Change {
+func markForDeletion(pod *corev1.Pod, value string) *Change {
 	after := pod.DeepCopy()
 	if after.Labels == nil {
 		after.Labels = map[string]string{}
 	}
-	after.Labels[pub.SpecifiedDeleteKey] = "true"
+	after.Labels[pub.SpecifiedDeleteKey] = value
 	return &Change{Before: pod, After: after}
 }
 

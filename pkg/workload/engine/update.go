@@ -76,7 +76,7 @@ func (x *execution) update(ctx context.Context, updates []PodUpdate) error {
 // recreate marks a Pod for deletion. The budget is not asked here: the deletion itself asks it.
 func (x *execution) recreate(ctx context.Context, update *PodUpdate) error {
 	pod := update.Pod
-	if err := x.writeOne(ctx, markForDeletion(pod)); err != nil {
+	if err := x.writeOne(ctx, markForDeletion(pod, picked)); err != nil {
 		x.tell(Result{Act: MarkForDeletion, Pod: pod.Name, Revision: update.Target.Name, Err: err})
 		return err
 	}
