@@ -51,7 +51,8 @@ func (c *child) scheduled() time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	return t
+	// A schedule without a time zone is computed in the zone of the time that it begins at. The API returns times in this zone, too.
+	return t.Local()
 }
 
 // children are the jobs of one kind. They hide the type of the kind, so the rest of the package has no code for each kind.

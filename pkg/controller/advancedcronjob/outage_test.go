@@ -31,6 +31,18 @@ func (w *world) restart(t *testing.T, by time.Duration) *world {
 	return next
 }
 
+// A controller can end between the creation of a Job and the write of the status. The next one reads the time of the run from the Job. If
+// the spec has no time zone, the schedule goes on in the zone of that time.
+func TestTimeOfARunIsInTheZoneOfTheController(t *testing.T) {
+	w := newWorld(t, newCron())
+	w.Clock.SetTime(controllertest.Now.Add(time.Minute))
+	w.settle()
+	require.Len(t, w.jobs(), 1)
+	run := &child{object: &w.jobs()[0]}
+	assert.Equal(t, controllertest.Now.Add(time.Minute).Unix(), run.scheduled().Unix())
+	assert.Same(t, time.Local, run.scheduled().Location())
+}
+
 // at returns the names of the runs of minutes after the start.
 func at(minutes ...int) (names []string) {
 	for _, minute := range minutes {

@@ -15,8 +15,8 @@ import (
 // userAgent is the User-Agent of HTTP hooks.
 const userAgent = "kube-lifecycle"
 
-// runHook runs a preStop hook for at most the grace period. It does not wait for a slower hook. Its error contains no output of
-// the hook, because callers record it in events, which more users may read than the output. The output is logged.
+// runHook runs a preStop hook, and waits for it for at most the grace period. A slower hook is not stopped: it goes on for as long as the
+// container still runs after the grace period. The error contains no output of the hook, because callers record it in events, which more users may read than the output. The output is logged.
 func (s *Stopper) runHook(ctx context.Context, target Target, manner *Manner) error {
 	hook := manner.PreStop
 	switch {
@@ -29,16 +29,25 @@ func (s *Stopper) runHook(ctx context.Context, target Target, manner *Manner) er
 	default:
 		return errors.New("the hook has none of exec, httpGet and sleep")
 	}
-	limited, cancel := context.WithTimeout(ctx, manner.Grace)
-	defer cancel()
-	result := handler.Run(limited, handler.Target{
-		Runtime: target.Runtime, ID: target.ID, IP: target.PodIP, Ports: manner.Ports, UserAgent: userAgent,
-	}, &corev1.ProbeHandler{Exec: hook.Exec, HTTPGet: hook.HTTPGet}, manner.Grace)
+	limit := manner.Grace + leastGrace
+	ended := make(chan handler.Result, 1)
+	go func() {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		ended <- handler.Run(limited, handler.Target{
+			Runtime: target.Runtime, ID: target.ID, IP: target.PodIP, Ports: manner.Ports, UserAgent: userAgent,
+		}, &corev1.ProbeHandler{Exec: hook.Exec, HTTPGet: hook.HTTPGet}, limit)
+	}()
+	var result handler.Result
+	select {
+	case <-ctx.Done():
+		result.Reason = context.Cause(ctx).Error()
+	case <-s.Clock.After(manner.Grace):
+		result.Reason = fmt.Sprintf("timed out after %v", manner.Grace)
+	case result = <-ended:
+	}
 	if result.Outcome == handler.Succeeded {
 		return nil
-	}
-	if limited.Err() != nil {
-		result.Reason = fmt.Sprintf("timed out after %v", manner.Grace)
 	}
 	klog.FromContext(ctx).V(2).Info("PreStop hook failed", "id", target.ID, "reason", result.Reason, "output", result.Output)
 	return errors.New(result.Reason)

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,7 +35,23 @@ type fakeRuntime struct {
 	// hook is how long an exec hook takes. hookErr is its result.
 	hook    time.Duration
 	hookErr error
-	calls   []string
+	// kill is how long the container runs after the stop signal.
+	kill time.Duration
+	// lock guards calls, because a slow hook runs beside the stop.
+	lock  sync.Mutex
+	calls []string
+}
+
+func (f *fakeRuntime) called(call string) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	f.calls = append(f.calls, call)
+}
+
+func (f *fakeRuntime) all() []string {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return f.calls
 }
 
 func (f *fakeRuntime) ContainerStatus(context.Context, string, bool) (*runtimeapi.ContainerStatusResponse, error) {
@@ -42,19 +59,21 @@ func (f *fakeRuntime) ContainerStatus(context.Context, string, bool) (*runtimeap
 }
 
 func (f *fakeRuntime) ExecSync(ctx context.Context, _ string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error) {
-	f.calls = append(f.calls, strings.Join(cmd, " "))
+	f.called(strings.Join(cmd, " "))
 	select {
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	case <-time.After(timeout):
 		return nil, nil, cri.ErrTimedOut
 	case <-time.After(f.hook):
+		f.called("done")
 		return nil, []byte("the password is 1234"), f.hookErr
 	}
 }
 
 func (f *fakeRuntime) StopContainer(_ context.Context, _ string, timeout int64) error {
-	f.calls = append(f.calls, fmt.Sprintf("stop %d", timeout))
+	f.called(fmt.Sprintf("stop %d", timeout))
+	time.Sleep(f.kill)
 	return f.stopErr
 }
 
@@ -62,56 +81,62 @@ func TestStop(t *testing.T) {
 	const running = runtimeapi.ContainerState_CONTAINER_RUNNING
 	exec := `{"exec":{"command":["bye","now"]}}`
 	tests := map[string]struct {
-		runtime    fakeRuntime
+		runtime    *fakeRuntime
 		want       []string
 		hookFailed string
 		err        string
 	}{
 		"no hook": {
-			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30"}}, []string{"stop 30"}, "", "",
+			&fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30"}}, []string{"stop 30"}, "", "",
 		},
-		"no grace period": {fakeRuntime{state: running}, []string{"stop 2"}, "", ""},
+		"no grace period": {&fakeRuntime{state: running}, []string{"stop 2"}, "", ""},
 		"the grace period of a deletion comes first": {
-			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", deletionGraceKey: "5"}}, []string{"stop 5"}, "", "",
+			&fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", deletionGraceKey: "5"}}, []string{"stop 5"}, "", "",
 		},
 		"what the hook takes is taken off": {
-			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}, hook: 10 * time.Second},
-			[]string{"bye now", "stop 20"}, "", "",
+			&fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}, hook: 10 * time.Second},
+			[]string{"bye now", "done", "stop 20"}, "", "",
 		},
 		"a hook that takes all of it": {
-			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}, hook: time.Hour},
+			&fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}, hook: time.Hour},
 			[]string{"bye now", "stop 2"}, "timed out", "",
 		},
+		"a hook that ends while the container still stops": {
+			&fakeRuntime{
+				state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}, hook: 31 * time.Second, kill: 2 * time.Second,
+			},
+			[]string{"bye now", "stop 2", "done"}, "timed out", "",
+		},
 		"a hook that fails": {
-			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}, hookErr: utilexec.CodeExitError{Err: errors.New("exit"), Code: 7}},
-			[]string{"bye now", "stop 30"}, "the command ended with status 7", "",
+			&fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}, hookErr: utilexec.CodeExitError{Err: errors.New("exit"), Code: 7}},
+			[]string{"bye now", "done", "stop 30"}, "the command ended with status 7", "",
 		},
 		"a hook that sleeps": {
-			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: `{"sleep":{"seconds":3}}`}},
+			&fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: `{"sleep":{"seconds":3}}`}},
 			[]string{"stop 27"}, "", "",
 		},
 		"a hook that sleeps longer than numbers can say": {
-			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: `{"sleep":{"seconds":9223372037}}`}},
+			&fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: `{"sleep":{"seconds":9223372037}}`}},
 			[]string{"stop 2"}, "", "",
 		},
 		"a hook without a grace period": {
-			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "0", preStopKey: exec}}, []string{"stop 2"}, "", "",
+			&fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "0", preStopKey: exec}}, []string{"stop 2"}, "", "",
 		},
 		"a hook of no known kind": {
-			fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: `{}`}}, []string{"stop 30"}, "none of exec, httpGet and sleep", "",
+			&fakeRuntime{state: running, annotations: map[string]string{terminationGraceKey: "30", preStopKey: `{}`}}, []string{"stop 30"}, "none of exec, httpGet and sleep", "",
 		},
-		"ended":       {fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_EXITED}, nil, "", ""},
-		"not started": {fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_CREATED}, nil, "", "has not started yet"},
+		"ended":       {&fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_EXITED}, nil, "", ""},
+		"not started": {&fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_CREATED}, nil, "", "has not started yet"},
 		"the runtime does not know its state": {
-			fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_UNKNOWN, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}},
+			&fakeRuntime{state: runtimeapi.ContainerState_CONTAINER_UNKNOWN, annotations: map[string]string{terminationGraceKey: "30", preStopKey: exec}},
 			[]string{"stop 30"}, "", "",
 		},
-		"gone": {fakeRuntime{statusErr: status.Error(codes.NotFound, "")}, nil, "", ""},
+		"gone": {&fakeRuntime{statusErr: status.Error(codes.NotFound, "")}, nil, "", ""},
 		"gone meanwhile": {
-			fakeRuntime{state: running, stopErr: status.Error(codes.NotFound, "")}, []string{"stop 2"}, "", "",
+			&fakeRuntime{state: running, stopErr: status.Error(codes.NotFound, "")}, []string{"stop 2"}, "", "",
 		},
-		"the runtime is away": {fakeRuntime{statusErr: status.Error(codes.Unavailable, "away")}, nil, "", "away"},
-		"it does not stop":    {fakeRuntime{state: running, stopErr: errors.New("busy")}, []string{"stop 2"}, "", "busy"},
+		"the runtime is away": {&fakeRuntime{statusErr: status.Error(codes.Unavailable, "away")}, nil, "", "away"},
+		"it does not stop":    {&fakeRuntime{state: running, stopErr: errors.New("busy")}, []string{"stop 2"}, "", "busy"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -119,14 +144,15 @@ func TestStop(t *testing.T) {
 				var failure error
 				begun := false
 				err := (&Stopper{Clock: clock.RealClock{}}).Stop(t.Context(), Target{
-					Runtime: &tc.runtime, ID: "A", Begin: func() { begun = true }, HookFailed: func(err error) { failure = err },
+					Runtime: tc.runtime, ID: "A", Begin: func() { begun = true }, HookFailed: func(err error) { failure = err },
 				})
 				if tc.err != "" {
 					require.ErrorContains(t, err, tc.err)
 				} else {
 					require.NoError(t, err)
 				}
-				assert.Equal(t, tc.want, tc.runtime.calls)
+				synctest.Wait()
+				assert.Equal(t, tc.want, tc.runtime.all())
 				assert.Equal(t, len(tc.want) > 0, begun)
 				if tc.hookFailed != "" {
 					require.ErrorContains(t, failure, tc.hookFailed)
