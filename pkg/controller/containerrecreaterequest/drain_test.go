@@ -188,12 +188,20 @@ func TestPodReturnsToServiceWhenTheAgentIsGone(t *testing.T) {
 	assert.Empty(t, w.request().Finalizers)
 }
 
-func TestStoppedContainerKeepsThePodOutOfService(t *testing.T) {
-	w := newWorld(t, newPod(), newRequest(unready(10), func(r *request) {
-		r.Status.ContainerRecreateStates = []state{{Name: "app", Phase: "Recreating", IsKilled: true}}
-	}))
-	w.settle()
-	w.Clock.SetTime(controllertest.Now.Add(time.Hour))
-	w.nothing("the kubelet may be down")
-	assert.Nil(t, w.request().Status.CompletionTime)
+// The kubelet may be down, or cannot start the container. The agent works, so nobody says that it does not.
+func TestAnswerOfTheAgentKeepsThePodOutOfService(t *testing.T) {
+	for name, answer := range map[string]state{
+		"stopped":              {Name: "app", Phase: "Recreating", IsKilled: true},
+		"there is no instance": {Name: "app", Phase: "Pending", Message: "not found container on Node"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, newPod(), newRequest(unready(10), func(r *request) {
+				r.Status.ContainerRecreateStates = []state{answer}
+			}))
+			w.settle()
+			w.Clock.SetTime(controllertest.Now.Add(time.Hour))
+			w.nothing(name)
+			assert.Nil(t, w.request().Status.CompletionTime)
+		})
+	}
 }

@@ -82,9 +82,9 @@ func responseLimit(request *v1beta1.ContainerRecreateRequest) *time.Time {
 	if request.Status.Phase == "" {
 		return new(request.CreationTimestamp.Add(responseTimeout))
 	}
-	// Without a drain, or once a container was stopped, the deadline and the absence of the agent are the only limits.
+	// Without a drain, or once the agent has done something, the deadline and the absence of the agent are the only limits.
 	since := drainedSince(request)
-	if since == nil || slices.ContainsFunc(request.Status.ContainerRecreateStates, stopped) {
+	if since == nil || slices.ContainsFunc(request.Status.ContainerRecreateStates, answered) {
 		return nil
 	}
 	strategy := request.Spec.Strategy
@@ -93,10 +93,10 @@ func responseLimit(request *v1beta1.ContainerRecreateRequest) *time.Time {
 	return new(since.Add(seconds(*strategy.UnreadyGracePeriodSeconds)).Add(toStop).Add(responseTimeout))
 }
 
-// stopped reports whether the agent has stopped a container, or has tried to. From then on, the agent is known to work on the
-// request.
-func stopped(state v1beta1.ContainerRecreateRequestContainerRecreateState) bool {
-	return state.IsKilled || final(state.Phase)
+// answered reports whether the agent has stopped a container, has tried to, or says why it does not. From then on, the agent is known to
+// work on the request.
+func answered(state v1beta1.ContainerRecreateRequestContainerRecreateState) bool {
+	return state.IsKilled || final(state.Phase) || state.Message != ""
 }
 
 // final reports whether a container of a request needs nothing more.
