@@ -23,6 +23,7 @@ func newSpread(name string, target v1beta1.TargetReference) *v1beta1.WorkloadSpr
 
 // A workload can have only one WorkloadSpread and one PersistentPodState. Its kind must be a known kind or one that the
 // administrator allows.
+// Case persistentpodstate 10.
 // Not parallel: it writes the administrator's ConfigMap.
 func TestTargetsOfWorkloads(t *testing.T) {
 	namespace := newNamespace(t)

@@ -77,6 +77,7 @@ func TestBarriersFollowTheOrder(t *testing.T) {
 }
 
 // Case container-launch-priority 6.
+// Cases pod-admission 5, 22.
 func TestPodWithAnOrderGetsItsNameFirst(t *testing.T) {
 	long := strings.Repeat("a", 70)
 	for name, tc := range map[string]struct{ prefix, want string }{
@@ -123,6 +124,7 @@ func TestPodWithAWrongOrderIsRefused(t *testing.T) {
 }
 
 // Cases container-launch-priority 4, 15: SidecarSets come first.
+// Case pod-admission 4.
 func TestInjectedContainersHaveTheirPlaceInTheOrder(t *testing.T) {
 	whole := []v1beta1.SidecarSetPatchPodMetadata{{
 		Annotations: map[string]string{"apps.kruise.io/container-launch-priority": "Ordered"}, PatchPolicy: v1beta1.SidecarSetRetainPatchPolicy,

@@ -47,6 +47,7 @@ func numbered(name string) *corev1.Pod {
 }
 
 // Cases persistentpodstate 2, 3.
+// Case pod-admission 12.
 func TestRecordedTopologyIsRequiredAndPreferred(t *testing.T) {
 	w := newWorld(t, "", nil)
 	w.remembered("web")
@@ -78,6 +79,7 @@ func TestPreferencesOfTheTemplateStay(t *testing.T) {
 }
 
 // Cases persistentpodstate 4, 5.
+// Case pod-admission 12.
 func TestPodsWithoutARecordAreUnchanged(t *testing.T) {
 	now := metav1.NewTime(worldTime)
 	for name, test := range map[string]struct {

@@ -84,6 +84,7 @@ func TestPersistentPodState(t *testing.T) {
 	}
 }
 
+// Case persistentpodstate 10.
 func TestPersistentPodStateTargetStays(t *testing.T) {
 	updated := podState()
 	updated.Spec.TargetRef.Name = "other"
