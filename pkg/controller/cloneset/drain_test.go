@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -121,6 +123,33 @@ func TestDrainBeforeUpdate(t *testing.T) {
 	w.settle()
 	assert.Equal(t, corev1.ConditionTrue, w.podReady().Status, "rolled back while it waits")
 	assert.Equal(t, int32(1), w.set().Status.AvailableReplicas)
+}
+
+// Scaling counts a held Pod as updated, so the other Pods are created at the current revision, and the Pod stays held meanwhile.
+func TestHeldPodThatCountsAsUpdatedStaysHeldWhileOthersAreCreated(t *testing.T) {
+	w := rolled(t, "PreparingUpdateAsUpdate=true", newSet(2, inPlaceIfPossible, drainingUpdate, knobs("99%", "", "")))
+	w.edit(image("app:2"))
+	w.settle()
+	held := w.drained()
+	require.Len(t, held, 1)
+	for _, name := range w.names() {
+		if name != held[0] {
+			w.lose(name)
+		}
+	}
+	returned := false
+	w.Kube.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		patch := action.(clienttesting.PatchAction)
+		returned = returned || patch.GetName() == held[0] && strings.Contains(string(patch.GetPatch()), "Normal")
+		return false, nil, nil
+	})
+	w.settle()
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = new(int32(3)) })
+	w.settle()
+	assert.Equal(t, held, w.drained())
+	assert.False(t, returned, "it was in service in between")
+	assert.Equal(t, map[string]int{"app:1": 3}, w.images())
+	assert.Zero(t, w.set().Status.UpdatedReplicas)
 }
 
 // Case lifecycle 12: a pause gives up an update that a hook still holds, and the rollout takes it up again.

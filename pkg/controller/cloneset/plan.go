@@ -121,7 +121,28 @@ func (p *planner) awaited(candidates []*corev1.Pod) map[types.UID]bool {
 	for _, pod := range candidates {
 		wanted[pod.UID] = lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate
 	}
+	if p.preparingUpdateAsUpdate && !p.stopped() {
+		p.keepPreparing(wanted)
+	}
 	return wanted
+}
+
+// keepPreparing adds the Pods that count as updated because they wait for their hook, as many as the partition leaves. Scaling counts
+// them in this way and creates Pods at the current revision, so there can be no candidate while such a Pod is created.
+func (p *planner) keepPreparing(wanted map[types.UID]bool) {
+	room := p.Replicas - p.diff.Partition
+	var preparing []*corev1.Pod
+	for _, pod := range p.Pods {
+		switch {
+		case p.Updated(pod), wanted[pod.UID]:
+			room--
+		case lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate && !p.Specified(pod):
+			preparing = append(preparing, pod)
+		}
+	}
+	for _, pod := range preparing[:max(0, min(room, len(preparing)))] {
+		wanted[pod.UID] = true
+	}
 }
 
 // updateStage updates as many of the candidates as may be updated now. The error holds the Pods whose update could not be
