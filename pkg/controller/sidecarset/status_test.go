@@ -12,9 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
@@ -246,7 +248,60 @@ func TestNameOfARevisionIsTaken(t *testing.T) {
 	w.settle()
 	assert.EqualValues(t, 1, *w.set().Status.CollisionCount)
 	assert.Equal(t, "logs-"+sidecar.Revisions.Hash(data, new(int32(1))), w.set().Status.LatestRevision)
-	assert.Equal(t, w.set().Status.LatestRevision, sidecar.RevisionName(w.set()))
+	assert.Equal(t, w.set().Status.LatestRevision, sidecar.RevisionName(w.set(), w.revisions))
+}
+
+// A Pod that is created before the controller has observed a change records the revision that the controller then uses.
+func TestRevisionIsNamedBeforeTheChangeIsObserved(t *testing.T) {
+	unknown := func(*world) []*appsv1.ControllerRevision { return nil }
+	tests := map[string]struct {
+		before []func(*v1beta1.SidecarSet)
+		change func(*v1beta1.SidecarSet)
+		// stored are the revisions that admission sees.
+		stored func(*world) []*appsv1.ControllerRevision
+	}{
+		"a strategy changes":                             {change: maxUnavailable(intstr.FromInt32(3)), stored: (*world).revisions},
+		"a strategy changes, and no revision is seen":    {change: maxUnavailable(intstr.FromInt32(3)), stored: unknown},
+		"new content":                                    {change: image("s:2"), stored: (*world).revisions},
+		"the second content again":                       {before: []func(*v1beta1.SidecarSet){image("s:2"), image("s:3")}, change: image("s:2"), stored: (*world).revisions},
+		"the first content again":                        {before: []func(*v1beta1.SidecarSet){image("s:2")}, change: image("s:1"), stored: (*world).revisions},
+		"the first content again, and no revision seen":  {before: []func(*v1beta1.SidecarSet){image("s:2")}, change: image("s:1"), stored: unknown},
+		"the second content again, and no revision seen": {before: []func(*v1beta1.SidecarSet){image("s:2"), image("s:3")}, change: image("s:2"), stored: unknown},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.settle()
+			for _, edit := range test.before {
+				w.edit(edit)
+				w.settle()
+			}
+			w.edit(test.change)
+			named := sidecar.RevisionName(w.set(), func() []*appsv1.ControllerRevision { return test.stored(w) })
+			w.settle()
+			assert.Equal(t, w.set().Status.LatestRevision, named)
+			assert.Zero(t, *w.set().Status.CollisionCount)
+		})
+	}
+}
+
+// A collision count or an earlier release gave the stored revision a name that its content does not have any more. It is still used.
+func TestStoredRevisionKeepsItsName(t *testing.T) {
+	w := newWorld(t)
+	data, err := sidecar.Data(&w.set().Spec)
+	require.NoError(t, err)
+	name := "logs-" + history.DataHash(data, new(int32(0)))
+	w.Add(&appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: controllertest.SystemNamespace, Labels: map[string]string{"kruise.io/sidecarset-name": "logs"},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(w.set(), kind)},
+		},
+		Data: runtime.RawExtension{Raw: data}, Revision: 1,
+	})
+	assert.Equal(t, name, sidecar.RevisionName(w.set(), w.revisions))
+	w.settle()
+	assert.Equal(t, name, w.set().Status.LatestRevision)
+	assert.Len(t, w.revisions(), 1)
 }
 
 // Case sidecarset 52.
