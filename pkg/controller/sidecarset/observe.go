@@ -26,6 +26,8 @@ type view struct {
 	pods []podView
 	// missing are the names of Pods that were created without injection, sorted.
 	missing []string
+	// due is true if a Pod was created since the last count, see counts.
+	due bool
 	// unfinished is true if the time of the pass was over before all Pods had been written.
 	unfinished bool
 }

@@ -1,6 +1,7 @@
 package sidecarset
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -11,8 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/controllertest"
@@ -148,6 +152,64 @@ func TestCountersWithoutUpdates(t *testing.T) {
 	old := w.Pods()[0].DeepCopy()
 	old.CreationTimestamp = metav1.NewTime(controllertest.Now.Add(-time.Hour))
 	assert.Empty(t, w.watchPod(nil, old), "a Pod that is older than this process is not new")
+}
+
+// The first Pod makes a count due. The second one is created after that pass has listed the Pods.
+func TestPodThatIsCreatedDuringAPassIsCountedByTheNextOne(t *testing.T) {
+	w := newWorld(t, notUpdate)
+	w.settle()
+	require.Equal(t, []string{"logs"}, w.watchPod(nil, w.start(1)[0]))
+	revisions := w.r.revisions
+	w.r.revisions = func(owner types.UID) ([]*appsv1.ControllerRevision, error) {
+		w.r.revisions = revisions
+		require.Equal(t, []string{"logs"}, w.watchPod(nil, w.start(1)[0]))
+		return revisions(owner)
+	}
+	w.pass()
+	require.Equal(t, [4]int32{1, 1, 1, 1}, w.counters())
+	w.pass()
+	assert.Equal(t, [4]int32{2, 2, 2, 2}, w.counters())
+}
+
+func TestPodIsCountedAfterAPassThatFailed(t *testing.T) {
+	tests := map[string]func(*world){
+		"the status is not written": func(w *world) {
+			failed := false
+			w.Kruise.PrependReactor("update", "sidecarsets", func(clienttesting.Action) (bool, runtime.Object, error) {
+				first := !failed
+				failed = true
+				return first, nil, apierrors.NewInternalError(errors.New("the connection was lost"))
+			})
+		},
+		"the revisions are not read": func(w *world) {
+			revisions := w.r.revisions
+			w.r.revisions = func(types.UID) ([]*appsv1.ControllerRevision, error) {
+				w.r.revisions = revisions
+				return nil, errors.New("no index")
+			}
+		},
+		"the Pods are not read": func(w *world) {
+			pods := w.r.selectedPods
+			w.r.selectedPods = func(string, labels.Selector) ([]*corev1.Pod, error) {
+				w.r.selectedPods = pods
+				return nil, errors.New("no index")
+			}
+		},
+	}
+	for name, failOnce := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, notUpdate, func(set *v1beta1.SidecarSet) {
+				set.Annotations = map[string]string{"apps.kruise.io/sidecarset-injects-since": controllertest.Now.Format(time.RFC3339)}
+			})
+			w.settle()
+			require.Equal(t, []string{"logs"}, w.watchPod(nil, w.start(1)[0]))
+			failOnce(w)
+			require.Error(t, w.tryPass())
+			require.Zero(t, w.counters())
+			w.pass()
+			assert.Equal(t, [4]int32{1, 1, 1, 1}, w.counters())
+		})
+	}
 }
 
 // A change of a Pod concerns its SidecarSets only if it may change a status or an upgrade.
