@@ -45,12 +45,23 @@ func Updated(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 }
 
 // Upgradable reports whether images are all that differs between the SidecarSet and the containers of the Pod. Other fields of
-// a running Pod cannot change. A Pod whose records cannot be read is not upgradable: an upgrade has to change them.
+// a running Pod cannot change. A Pod whose annotations cannot be read is not upgradable: an upgrade has to change them.
 func Upgradable(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	_, withoutImage, err := Hashes(set)
 	records, readErr := ReadRecords(pod.Annotations, pub.SidecarSetHashWithoutImageKey)
-	_, fullErr := ReadRecords(pod.Annotations, pub.SidecarSetHashKey)
-	return err == nil && readErr == nil && fullErr == nil && records[set.Name].Hash == withoutImage
+	return err == nil && readErr == nil && records[set.Name].Hash == withoutImage && Unreadable(set, pod) == nil
+}
+
+// Unreadable returns an error that says which annotation of the Pod an upgrade has to change and cannot read, or nil. A Pod without a
+// readable annotation of hot upgrades does not have their containers, see Injected.
+func Unreadable(set *v1beta1.SidecarSet, pod *corev1.Pod) error {
+	for _, key := range []string{pub.SidecarSetHashKey, pub.SidecarSetHashWithoutImageKey} {
+		if _, err := ReadRecords(pod.Annotations, key); err != nil {
+			return err
+		}
+	}
+	_, err := Annotations(set.Spec.PatchPodMetadata, pod.Annotations)
+	return err
 }
 
 // Ready reports whether the Pod is ready and each of its hot upgrades has ended. It does not say whether the node runs the
