@@ -37,6 +37,10 @@ func (r *Reconciler) upgrade(ctx context.Context, v *view, pods []*corev1.Pod, r
 			if sidecar.Updated(v.set, fresh) || !sidecar.Upgradable(v.set, fresh) || !sidecar.Injected(v.set, fresh) {
 				return errLeft
 			}
+			// A Pod that was not ready was chosen beyond maxUnavailable. If it is ready now, its event causes a pass that chooses again.
+			if sidecar.Ready(v.set, fresh) && !sidecar.Ready(v.set, pod) {
+				return errLeft
+			}
 			return sidecar.Upgrade(fresh, v.set, revision, metav1.NewTime(r.clock.Now()))
 		})
 		if err != nil || upgraded == nil {

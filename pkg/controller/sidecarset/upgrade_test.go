@@ -412,6 +412,33 @@ func TestStaleCacheDoesNotUpgradeTwice(t *testing.T) {
 	assert.Equal(t, [4]int32{2, 2, 2, 2}, w.counters(), "the upgrade goes on without the deleted Pod")
 }
 
+// The cache shows a Pod that is not ready, so it is chosen beyond maxUnavailable. On the server, it has become ready.
+func TestPodThatBecameReadyCountsAgainstTheBound(t *testing.T) {
+	w := newWorld(t)
+	w.start(2)
+	ready := func(status corev1.ConditionStatus) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = status }
+	}
+	w.settle()
+	w.change(w.Pods()[0], ready(corev1.ConditionFalse))
+	w.edit(image("s:2"))
+	w.Observe()
+	w.change(w.Pods()[0], ready(corev1.ConditionTrue))
+	conflicts := 0
+	w.Kube.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.(clienttesting.PatchAction).GetName() != "web-00" {
+			return false, nil, nil
+		}
+		conflicts++
+		return conflicts == 1, nil, newConflict()
+	})
+	require.NoError(t, w.passOverStaleCaches())
+	assert.Equal(t, 1, conflicts, "the Pod was read again")
+	assert.Equal(t, []string{"s:1", "s:2"}, w.images("s"), "one ready Pod is upgraded")
+	w.settle(w.bound(1))
+	assert.Equal(t, 2, w.count("s", "s:2"))
+}
+
 // A write without an answer may have succeeded. The next pass reads the Pod before it decides.
 func TestWriteWithoutAnAnswer(t *testing.T) {
 	w := newWorld(t)
