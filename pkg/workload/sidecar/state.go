@@ -89,16 +89,21 @@ func Consistent(pod *corev1.Pod, names []string) bool {
 	if digests {
 		return !slices.ContainsFunc(considered, func(c *corev1.Container) bool { return !runsDigest(pod, c) })
 	}
+	return Completed(pod, considered)
+}
+
+// Completed reports whether the node has completed the recorded upgrades of the containers, which are containers of the Pod. If the
+// records cannot be read, an upgrade of each of them may be in progress.
+func Completed(pod *corev1.Pod, containers []*corev1.Container) bool {
 	records, err := record.ReadSidecars(pod)
-	// An upgrade of each container may be in progress.
-	if err != nil {
-		return len(considered) == 0
+	if err != nil || len(records) == 0 || len(containers) == 0 {
+		return err == nil || len(containers) == 0
 	}
 	report, err := containerreport.Read(pod)
 	if err != nil {
 		report = nil // The agent will replace the report.
 	}
-	for _, container := range considered {
+	for _, container := range containers {
 		for _, state := range records {
 			if recorded, found := state.LastContainerStatuses[container.Name]; found && !done(pod, container, recorded, report) {
 				return false
