@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
-	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apiserver"
 	"kruise.io/kruise/pkg/apiserver/certificates"
@@ -155,7 +154,7 @@ func manageCertificates(ctx context.Context, options *Options, config *apiserver
 		APIServices: apiserver.APIServices(options.Gates.Kruise),
 		DNSNames:    options.Certificates.DNSNames(),
 		Policy:      certificates.DefaultPolicy,
-		Clock:       clock.RealClock{},
+		Clock:       options.Clock,
 	})
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithName("certificates"))
 	first, cancel := context.WithTimeout(ctx, certificateTimeout)

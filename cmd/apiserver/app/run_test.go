@@ -4,12 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/rest"
+	certutil "k8s.io/client-go/util/cert"
 
+	"kruise.io/kruise/pkg/apiserver"
 	"kruise.io/kruise/pkg/apiserver/guard"
 )
 
@@ -39,4 +47,36 @@ func TestHangingRequestsDoNotHoldAClosedStore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCertificatesHaveTheTimeOfKubeAPIServer checks the first certificate of a machine whose clock is two years behind.
+func TestCertificatesHaveTheTimeOfKubeAPIServer(t *testing.T) {
+	now := time.Now().Add(2 * 365 * 24 * time.Hour)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
+		if request.Method != http.MethodPost {
+			http.NotFound(w, request)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = fmt.Fprint(w, `{"apiVersion":"v1","kind":"Secret"}`)
+	}))
+	defer server.Close()
+	options, err := NewOptions()
+	require.NoError(t, err)
+	options.Certificates.Namespace = "kruise-system"
+	scheme, err := apiserver.NewScheme()
+	require.NoError(t, err)
+	config := apiserver.NewConfig(scheme, serializer.NewCodecFactory(scheme), options.Gates.Kruise)
+	config.Generic.ClientConfig = &rest.Config{Host: server.URL}
+	config.Generic.ClientConfig.Wrap(options.Clock.Wrap)
+	config.Generic.SecureServing = &genericapiserver.SecureServingInfo{}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	require.NoError(t, manageCertificates(ctx, options, config))
+	pair, _ := config.Generic.SecureServing.Cert.CurrentCertKeyContent()
+	certs, err := certutil.ParseCertsPEM(pair)
+	require.NoError(t, err)
+	assert.WithinRange(t, now, certs[0].NotBefore, certs[0].NotAfter)
 }

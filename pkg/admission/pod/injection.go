@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,8 @@ type injection struct {
 	sets []*v1beta1.SidecarSet
 	// sorted orders containers by name, whatever their SidecarSets.
 	sorted bool
+	// stored returns the stored revisions of a SidecarSet.
+	stored func(*v1beta1.SidecarSet) []*appsv1.ControllerRevision
 
 	// initContainers and containers are queued by build and placed by apply. volumes and secrets can contain
 	// duplicates until then.
@@ -279,9 +282,10 @@ func (in *injection) record(e *edit, now metav1.Time) error {
 			if err != nil {
 				return invalid(e.pod, err)
 			}
-			record := sidecar.NewRecord(set, hash, sidecar.RevisionName(set), now)
-			if key == pub.SidecarSetHashWithoutImageKey {
-				record = sidecar.NewRecord(set, withoutImage, "", now)
+			record := sidecar.NewRecord(set, withoutImage, "", now)
+			if key == pub.SidecarSetHashKey {
+				revision := sidecar.RevisionName(set, func() []*appsv1.ControllerRevision { return in.stored(set) })
+				record = sidecar.NewRecord(set, hash, revision, now)
 			}
 			records.Put(record)
 		}

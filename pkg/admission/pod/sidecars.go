@@ -80,7 +80,9 @@ func (s *sidecars) mutate(ctx context.Context, e *edit, attributes admission.Att
 		}
 		e.annotateAll(changes)
 	}
-	in := &injection{pod: e.pod, sets: sets, sorted: s.features.Enabled(features.EnableSortSidecarContainerByName)}
+	in := &injection{
+		pod: e.pod, sets: sets, sorted: s.features.Enabled(features.EnableSortSidecarContainerByName), stored: s.revisions.of,
+	}
 	if err := in.build(); err != nil {
 		return invalid(e.pod, err)
 	}
@@ -225,6 +227,18 @@ func (r *revisions) find(_ context.Context, set *v1beta1.SidecarSet) (*appsv1.Co
 		}
 	}
 	return newest, nil
+}
+
+// of returns the revisions that the SidecarSet owns. Those of a deleted SidecarSet with the same name are not among them. While the
+// revisions are not loaded, it returns those that are known already.
+func (r *revisions) of(set *v1beta1.SidecarSet) (owned []*appsv1.ControllerRevision) {
+	items, _ := r.known.ByIndex(revisionIndex, set.Name) // It fails only if the index is missing.
+	for _, item := range items {
+		if revision, ok := item.(*appsv1.ControllerRevision); ok && metav1.IsControlledBy(revision, set) {
+			owned = append(owned, revision)
+		}
+	}
+	return owned
 }
 
 // newer compares revisions by their number. The name decides between equal numbers, so all replicas of this server

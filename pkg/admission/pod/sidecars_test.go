@@ -113,6 +113,24 @@ func TestPodNamesTheRevisionThatItHas(t *testing.T) {
 	assert.Equal(t, want, recordsOf(t, mustInject(t, newPod(), set), "kruise.io/sidecarset-hash")["logs"].ControllerRevision)
 }
 
+// The controller is going to use a stored revision with the same content again, whatever its name.
+func TestPodNamesTheStoredRevisionWithItsContent(t *testing.T) {
+	set := newSet("logs", []string{"s"}, func(set *v1beta1.SidecarSet) { set.Generation, set.UID = 2, "now" })
+	deleted := set.DeepCopy()
+	deleted.UID = "deleted"
+	w := worldOf(t, "", nil, set)
+	for _, stored := range []struct {
+		owner       *v1beta1.SidecarSet
+		name, image string
+		number      int64
+	}{{set, "logs-old", "s:1", 1}, {set, "logs-newest", "s:2", 2}, {deleted, "logs-deleted", "s:1", 3}} {
+		revision := storedRevision(t, set, stored.name, stored.image, "", stored.number)
+		revision.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(stored.owner, v1beta1.SchemeGroupVersion.WithKind("SidecarSet"))}
+		require.NoError(t, w.sidecars.revisions.known.Add(revision))
+	}
+	assert.Equal(t, "logs-old", recordsOf(t, w.create(newPod()), "kruise.io/sidecarset-hash")["logs"].ControllerRevision)
+}
+
 // Cases sidecarset 2, 3, 4.
 func TestPlacesOfContainers(t *testing.T) {
 	after := first(func(c *v1beta1.SidecarContainer) { c.PodInjectPolicy = v1beta1.AfterAppContainerType })

@@ -33,9 +33,10 @@ type Config struct {
 	APIServices []string
 	// DNSNames are the names in the serving certificate.
 	DNSNames []string
-	// Policy sets the lifetimes. Clock is replaced in tests.
+	// Policy sets the lifetimes.
 	Policy Policy
-	Clock  clock.WithTicker
+	// Clock tells the time by which certificates are issued and judged. It should be that of kube-apiserver, which verifies them.
+	Clock clock.PassiveClock
 }
 
 // Manager keeps the Secret, the APIServices and the served certificate up to date.

@@ -44,7 +44,7 @@ func newCluster() *cluster {
 	return &cluster{kube: fake.NewClientset(), aggregator: aggregatorfake.NewSimpleClientset(service, local)}
 }
 
-func (c *cluster) manager(clock clock.WithTicker) *Manager {
+func (c *cluster) manager(clock clock.PassiveClock) *Manager {
 	return New(Config{
 		Kube: c.kube, Aggregator: c.aggregator, Namespace: "ns", SecretName: "certs",
 		APIServices: []string{apiService, localService, "v1.not.there"},

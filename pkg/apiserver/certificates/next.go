@@ -38,8 +38,9 @@ func (p Policy) next(have material, names []string, now time.Time) (material, er
 	case err != nil || !now.Before(signer.cert.NotAfter):
 		signer, trusted, err = p.start(&want, nil, now)
 	// The new authority signs later, see pairIsDue. Until then the old certificate is served, and the bundle has
-	// both.
-	case due(signer.cert, now):
+	// both. An authority that is not valid yet was made by a clock that was ahead. It stays in the bundle too, because a kube-apiserver
+	// whose clock is ahead still trusts it.
+	case now.Before(signer.cert.NotBefore) || due(signer.cert, now):
 		signer, trusted, err = p.start(&want, trusted, now)
 	// The old authorities are dropped only after all replicas have had time to serve a certificate of the new one.
 	case len(trusted) > 1 && now.After(issuedAt(signer.cert).Add(p.Overlap)) && signedBy(have, signer):
@@ -74,17 +75,26 @@ func (p Policy) start(want *material, others []*x509.Certificate, now time.Time)
 }
 
 // pairIsDue returns true if the signer should issue a serving certificate now. An unusable certificate is replaced at
-// once: it is missing, expired, for other names, or signed by an authority outside the bundle. A usable one is
+// once: it is missing, not valid now, for other names, or not signed by an authority of the bundle that is valid now. A usable one is
 // replaced when it is due or when a new authority has been published long enough.
+//
+// A certificate that is not valid yet for one replica is valid for replicas whose clocks are further ahead, and its replacement is valid
+// for all of them. So replicas whose clocks differ do not replace each other's certificates in turn.
 func (p Policy) pairIsDue(m material, signer *authority, trusted []*x509.Certificate, names []string, now time.Time) bool {
 	cert, err := m.parsePair()
-	usable := err == nil && now.Before(cert.NotAfter) && slices.Equal(cert.DNSNames, names) &&
-		slices.ContainsFunc(trusted, func(by *x509.Certificate) bool { return cert.CheckSignatureFrom(by) == nil })
+	usable := err == nil && valid(cert, now) && slices.Equal(cert.DNSNames, names) &&
+		slices.ContainsFunc(trusted, func(by *x509.Certificate) bool { return valid(by, now) && cert.CheckSignatureFrom(by) == nil })
 	if !usable {
 		return true // The server cannot serve without a certificate.
 	}
 	published := now.After(issuedAt(signer.cert).Add(p.PublishDelay))
 	return published && (due(cert, now) || cert.CheckSignatureFrom(signer.cert) != nil)
+}
+
+// valid returns true if the certificate is valid at the time. NotBefore is earlier than its creation by backdate, so a clock that is
+// slow by less makes no difference.
+func valid(cert *x509.Certificate, now time.Time) bool {
+	return !now.Before(cert.NotBefore) && now.Before(cert.NotAfter)
 }
 
 // due returns true if less than a third of the certificate's lifetime is left.

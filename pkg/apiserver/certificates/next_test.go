@@ -124,6 +124,56 @@ func TestAfterALongSleepEverythingIsNew(t *testing.T) {
 	assert.NotEqual(t, first.bundle, awake.bundle)
 }
 
+// Another machine issued everything while its clock was ahead.
+func TestCertificatesThatAreNotValidYetAreReplaced(t *testing.T) {
+	ahead := step(t, material{}, start.Add(5000*time.Hour))
+	repaired := step(t, ahead, start)
+	require.Len(t, authorities(t, repaired), 2, "clients whose clock is ahead too still trust the replica that has not noticed yet")
+	assert.True(t, authorities(t, ahead)[0].Equal(authorities(t, repaired)[1]))
+	assert.True(t, repaired.equal(step(t, repaired, start.Add(time.Minute))))
+	assert.Len(t, authorities(t, step(t, repaired, start.Add(policy.Overlap+time.Minute))), 1)
+}
+
+func TestPairThatIsNotValidYetIsReplaced(t *testing.T) {
+	first := step(t, material{}, start)
+	ahead := step(t, first, start.Add(80*time.Hour))
+	require.NotEqual(t, first.cert, ahead.cert)
+	repaired := step(t, ahead, start.Add(10*time.Hour))
+	assert.NotEqual(t, ahead.cert, repaired.cert)
+	assert.Equal(t, first.bundle, repaired.bundle, "the authority stays")
+}
+
+// The served certificate is fine, so it is served until the repaired authority has been published.
+func TestAuthorityThatIsNotValidYetIsReplacedWithoutAGap(t *testing.T) {
+	first := step(t, material{}, start)
+	future, key, err := newAuthority(start.Add(602*time.Hour), policy.AuthorityValidity)
+	require.NoError(t, err)
+	broken := first
+	broken.bundle, broken.authorityKey = encodeCerts(append([]*x509.Certificate{future.cert}, authorities(t, first)...)), key
+	repaired := step(t, broken, start.Add(10*time.Hour))
+	assert.Equal(t, first.cert, repaired.cert)
+	assert.Len(t, authorities(t, repaired), 3)
+	switched := step(t, repaired, start.Add(11*time.Hour+time.Minute))
+	assert.NotEqual(t, first.cert, switched.cert)
+	assert.Len(t, authorities(t, step(t, switched, start.Add(35*time.Hour))), 1)
+}
+
+// Each replica has what it needs from the same Secret, so they must not write it in turn.
+func TestReplicasWithDifferentClocksAgree(t *testing.T) {
+	for _, difference := range []time.Duration{5 * time.Second, 59 * time.Minute, 61 * time.Minute, 5 * time.Hour} {
+		t.Run(difference.String(), func(t *testing.T) {
+			fast := step(t, material{}, start.Add(difference))
+			both := step(t, fast, start)
+			assert.Equal(t, difference < time.Hour, fast.equal(both), "a certificate is valid an hour before it was issued")
+			for minutes := time.Duration(0); minutes < 10; minutes++ {
+				now := start.Add(minutes * time.Minute)
+				assert.True(t, both.equal(step(t, both, now.Add(difference))))
+				assert.True(t, both.equal(step(t, both, now)))
+			}
+		})
+	}
+}
+
 func TestOtherNamesNeedAnotherPair(t *testing.T) {
 	first := step(t, material{}, start)
 	renamed, err := policy.next(first, []string{"other.svc"}, start)

@@ -33,7 +33,7 @@ func (m *Manager) WaitForFirst(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-m.Clock.After(retry):
+		case <-time.After(retry):
 		}
 	}
 }
@@ -55,7 +55,7 @@ func (m *Manager) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-changed:
-		case <-m.Clock.After(pause):
+		case <-time.After(pause):
 		}
 	}
 }

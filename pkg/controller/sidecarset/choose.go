@@ -18,14 +18,15 @@ import (
 type choice struct {
 	// upgrade are the Pods to upgrade now, in this order.
 	upgrade []*corev1.Pod
-	// refused are the Pods in which more than images would have to change. allowed are updated Pods whose condition must be written.
+	// refused are the Pods in which more than images would have to change, or whose annotations cannot be read. allowed are updated Pods
+	// whose condition must be written.
 	refused, allowed []*corev1.Pod
 }
 
 // sorted holds the Pods of a view by what may happen to them. It is the input of choose.
 type sorted struct {
 	// all are the matched Pods, eligible those that may be upgraded now, and refused those in which more than images would have to
-	// change. allowed are updated Pods whose condition must be written, see lacksCondition.
+	// change, or whose annotations cannot be read. allowed are updated Pods whose condition must be written, see lacksCondition.
 	all, eligible, refused, allowed []*corev1.Pod
 	// unavailable is how many Pods are updated and do not serve. They use up maxUnavailable. Pods of an old revision that do not serve
 	// do not: their upgrade takes nothing out of service.

@@ -144,7 +144,8 @@ func (c *counts) add(set types.UID) {
 	c.due[set] = true
 }
 
-// take returns whether the SidecarSet must be counted, and forgets it.
+// take returns whether the SidecarSet must be counted, and forgets it. Take it before the Pods are listed, and add it again if they are
+// not counted: a list can be older than a Pod that made the count due.
 func (c *counts) take(set types.UID) bool {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -26,6 +26,8 @@ type view struct {
 	pods []podView
 	// missing are the names of Pods that were created without injection, sorted.
 	missing []string
+	// due is true if a Pod was created since the last count, see counts.
+	due bool
 	// unfinished is true if the time of the pass was over before all Pods had been written.
 	unfinished bool
 }
@@ -33,8 +35,8 @@ type view struct {
 // podView is what a pass decides from about one Pod.
 type podView struct {
 	*corev1.Pod
-	// updated is true if the Pod has the hash of the spec. upgradable is true if only images would have to change; it is only set for
-	// Pods that are not updated.
+	// updated is true if the Pod has the hash of the spec. upgradable is true if only images would have to change and the annotations can
+	// be read; it is only set for Pods that are not updated.
 	updated, upgradable bool
 	// ready is true if the status of the Pod says that the sidecars are ready, and consistent if the node runs them as the spec
 	// of the Pod says. Only both together mean that the new containers serve.

@@ -31,13 +31,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 			return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
 		}
 	}
+	// A Pod that is created after the Pods are listed makes another count due.
+	due := r.counts.take(set.UID)
 	v, err := r.observe(set)
-	if err != nil {
-		return reconcile.Result{}, err
+	if err == nil {
+		v.due = due
+		// The pause counts from the end of the pass.
+		defer r.pace.Passed(set.UID, len(v.pods))
+		err = r.pass(ctx, v)
 	}
-	// The pause counts from the end of the pass.
-	defer r.pace.Passed(set.UID, len(v.pods))
-	if err := r.pass(ctx, v); err != nil || !v.unfinished {
+	if err != nil && due {
+		r.counts.add(set.UID) // The count may not have been written.
+	}
+	if err != nil || !v.unfinished {
 		return reconcile.Result{}, err
 	}
 	// Not every write of a pass is an event that causes the next one.

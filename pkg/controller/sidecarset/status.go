@@ -31,7 +31,7 @@ func (r *Reconciler) report(ctx context.Context, v *view, latest string, collisi
 	// A SidecarSet of type NotUpdate is counted again only after the creation of a Pod or a change of its spec (case 43 of
 	// docs/contract/sidecarset.md).
 	recount := set.Spec.UpdateStrategy.Type != v1beta1.NotUpdateSidecarSetStrategyType ||
-		set.Status.ObservedGeneration != set.Generation || r.counts.take(set.UID)
+		set.Status.ObservedGeneration != set.Generation || v.due
 	stored, err := controller.UpdateStatus(ctx, r.client, set, func(fresh *v1beta1.SidecarSet) error {
 		status := &fresh.Status
 		if recount {
@@ -43,10 +43,6 @@ func (r *Reconciler) report(ctx context.Context, v *view, latest string, collisi
 		return nil
 	})
 	if err != nil {
-		// The count was not written, so it is still due.
-		if recount {
-			r.counts.add(set.UID)
-		}
 		return err
 	}
 	if stored != nil && stored.ResourceVersion != set.ResourceVersion {

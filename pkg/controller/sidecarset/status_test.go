@@ -1,6 +1,7 @@
 package sidecarset
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -11,10 +12,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
@@ -148,6 +154,64 @@ func TestCountersWithoutUpdates(t *testing.T) {
 	assert.Empty(t, w.watchPod(nil, old), "a Pod that is older than this process is not new")
 }
 
+// The first Pod makes a count due. The second one is created after that pass has listed the Pods.
+func TestPodThatIsCreatedDuringAPassIsCountedByTheNextOne(t *testing.T) {
+	w := newWorld(t, notUpdate)
+	w.settle()
+	require.Equal(t, []string{"logs"}, w.watchPod(nil, w.start(1)[0]))
+	revisions := w.r.revisions
+	w.r.revisions = func(owner types.UID) ([]*appsv1.ControllerRevision, error) {
+		w.r.revisions = revisions
+		require.Equal(t, []string{"logs"}, w.watchPod(nil, w.start(1)[0]))
+		return revisions(owner)
+	}
+	w.pass()
+	require.Equal(t, [4]int32{1, 1, 1, 1}, w.counters())
+	w.pass()
+	assert.Equal(t, [4]int32{2, 2, 2, 2}, w.counters())
+}
+
+func TestPodIsCountedAfterAPassThatFailed(t *testing.T) {
+	tests := map[string]func(*world){
+		"the status is not written": func(w *world) {
+			failed := false
+			w.Kruise.PrependReactor("update", "sidecarsets", func(clienttesting.Action) (bool, runtime.Object, error) {
+				first := !failed
+				failed = true
+				return first, nil, apierrors.NewInternalError(errors.New("the connection was lost"))
+			})
+		},
+		"the revisions are not read": func(w *world) {
+			revisions := w.r.revisions
+			w.r.revisions = func(types.UID) ([]*appsv1.ControllerRevision, error) {
+				w.r.revisions = revisions
+				return nil, errors.New("no index")
+			}
+		},
+		"the Pods are not read": func(w *world) {
+			pods := w.r.selectedPods
+			w.r.selectedPods = func(string, labels.Selector) ([]*corev1.Pod, error) {
+				w.r.selectedPods = pods
+				return nil, errors.New("no index")
+			}
+		},
+	}
+	for name, failOnce := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, notUpdate, func(set *v1beta1.SidecarSet) {
+				set.Annotations = map[string]string{"apps.kruise.io/sidecarset-injects-since": controllertest.Now.Format(time.RFC3339)}
+			})
+			w.settle()
+			require.Equal(t, []string{"logs"}, w.watchPod(nil, w.start(1)[0]))
+			failOnce(w)
+			require.Error(t, w.tryPass())
+			require.Zero(t, w.counters())
+			w.pass()
+			assert.Equal(t, [4]int32{1, 1, 1, 1}, w.counters())
+		})
+	}
+}
+
 // A change of a Pod concerns its SidecarSets only if it may change a status or an upgrade.
 func TestWhichChangesOfPodsMatter(t *testing.T) {
 	tests := map[string]struct {
@@ -246,7 +310,60 @@ func TestNameOfARevisionIsTaken(t *testing.T) {
 	w.settle()
 	assert.EqualValues(t, 1, *w.set().Status.CollisionCount)
 	assert.Equal(t, "logs-"+sidecar.Revisions.Hash(data, new(int32(1))), w.set().Status.LatestRevision)
-	assert.Equal(t, w.set().Status.LatestRevision, sidecar.RevisionName(w.set()))
+	assert.Equal(t, w.set().Status.LatestRevision, sidecar.RevisionName(w.set(), w.revisions))
+}
+
+// A Pod that is created before the controller has observed a change records the revision that the controller then uses.
+func TestRevisionIsNamedBeforeTheChangeIsObserved(t *testing.T) {
+	unknown := func(*world) []*appsv1.ControllerRevision { return nil }
+	tests := map[string]struct {
+		before []func(*v1beta1.SidecarSet)
+		change func(*v1beta1.SidecarSet)
+		// stored are the revisions that admission sees.
+		stored func(*world) []*appsv1.ControllerRevision
+	}{
+		"a strategy changes":                             {change: maxUnavailable(intstr.FromInt32(3)), stored: (*world).revisions},
+		"a strategy changes, and no revision is seen":    {change: maxUnavailable(intstr.FromInt32(3)), stored: unknown},
+		"new content":                                    {change: image("s:2"), stored: (*world).revisions},
+		"the second content again":                       {before: []func(*v1beta1.SidecarSet){image("s:2"), image("s:3")}, change: image("s:2"), stored: (*world).revisions},
+		"the first content again":                        {before: []func(*v1beta1.SidecarSet){image("s:2")}, change: image("s:1"), stored: (*world).revisions},
+		"the first content again, and no revision seen":  {before: []func(*v1beta1.SidecarSet){image("s:2")}, change: image("s:1"), stored: unknown},
+		"the second content again, and no revision seen": {before: []func(*v1beta1.SidecarSet){image("s:2"), image("s:3")}, change: image("s:2"), stored: unknown},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.settle()
+			for _, edit := range test.before {
+				w.edit(edit)
+				w.settle()
+			}
+			w.edit(test.change)
+			named := sidecar.RevisionName(w.set(), func() []*appsv1.ControllerRevision { return test.stored(w) })
+			w.settle()
+			assert.Equal(t, w.set().Status.LatestRevision, named)
+			assert.Zero(t, *w.set().Status.CollisionCount)
+		})
+	}
+}
+
+// A collision count or an earlier release gave the stored revision a name that its content does not have any more. It is still used.
+func TestStoredRevisionKeepsItsName(t *testing.T) {
+	w := newWorld(t)
+	data, err := sidecar.Data(&w.set().Spec)
+	require.NoError(t, err)
+	name := "logs-" + history.DataHash(data, new(int32(0)))
+	w.Add(&appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: controllertest.SystemNamespace, Labels: map[string]string{"kruise.io/sidecarset-name": "logs"},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(w.set(), kind)},
+		},
+		Data: runtime.RawExtension{Raw: data}, Revision: 1,
+	})
+	assert.Equal(t, name, sidecar.RevisionName(w.set(), w.revisions))
+	w.settle()
+	assert.Equal(t, name, w.set().Status.LatestRevision)
+	assert.Len(t, w.revisions(), 1)
 }
 
 // Case sidecarset 52.

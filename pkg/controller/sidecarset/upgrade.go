@@ -37,6 +37,10 @@ func (r *Reconciler) upgrade(ctx context.Context, v *view, pods []*corev1.Pod, r
 			if sidecar.Updated(v.set, fresh) || !sidecar.Upgradable(v.set, fresh) || !sidecar.Injected(v.set, fresh) {
 				return errLeft
 			}
+			// A Pod that was not ready was chosen beyond maxUnavailable. If it is ready now, its event causes a pass that chooses again.
+			if sidecar.Ready(v.set, fresh) && !sidecar.Ready(v.set, pod) {
+				return errLeft
+			}
 			return sidecar.Upgrade(fresh, v.set, revision, metav1.NewTime(r.clock.Now()))
 		})
 		if err != nil || upgraded == nil {
@@ -69,8 +73,8 @@ func (r *Reconciler) flip(ctx context.Context, v *view, pods []*corev1.Pod) erro
 	})
 }
 
-// refuse reports that more than images would have to change in the Pods. A Pod whose condition says so already is not written again,
-// and the event is sent only if the condition of at least one Pod was new.
+// refuse reports that the Pods cannot be upgraded. A Pod whose condition says so already is not written again, and the event is sent only
+// if the condition of at least one Pod was new. An annotation that cannot be read is an event of its Pod.
 func (r *Reconciler) refuse(ctx context.Context, v *view, pods []*corev1.Pod) error {
 	var lock sync.Mutex
 	// Several goroutines count, so lock guards it.
@@ -79,14 +83,18 @@ func (r *Reconciler) refuse(ctx context.Context, v *view, pods []*corev1.Pod) er
 		if upgradable, found := upgradableIn(pod)[v.set.Name]; found && !upgradable {
 			return nil
 		}
+		if err := sidecar.Unreadable(v.set, pod); err != nil {
+			r.recorder.Eventf(pod, corev1.EventTypeWarning, "NotUpgradable",
+				"SidecarSet %s cannot upgrade this Pod: %v; correct the annotation, or recreate the Pod", v.set.Name, err)
+		}
 		lock.Lock()
 		reported++
 		lock.Unlock()
 		return r.setUpgradable(ctx, v.set, pod, false)
 	})
 	if reported > 0 {
-		r.recorder.Eventf(v.set, corev1.EventTypeNormal, "NotUpgradablePods",
-			"%d Pods cannot be upgraded in place, because more than images changed; they are upgraded when they are recreated", len(pods))
+		r.recorder.Eventf(v.set, corev1.EventTypeNormal, "NotUpgradablePods", "%d Pods cannot be upgraded in place, because more than images "+
+			"changed or an annotation cannot be read; they are upgraded when they are recreated", len(pods))
 	}
 	return err
 }

@@ -188,8 +188,8 @@ func TestOtherChangesThanImagesAreReported(t *testing.T) {
 	w.settle()
 	assert.Equal(t, 3, w.count("s", "s:1"), "no Pod changes")
 	assert.Equal(t, [4]int32{3, 0, 3, 0}, w.counters())
-	assert.Equal(t, []string{"Normal NotUpgradablePods 3 Pods cannot be upgraded in place, because more than images changed; they are " +
-		"upgraded when they are recreated"}, w.Events(), "once")
+	assert.Equal(t, []string{"Normal NotUpgradablePods 3 Pods cannot be upgraded in place, because more than images changed or an " +
+		"annotation cannot be read; they are upgraded when they are recreated"}, w.Events(), "once")
 	for _, pod := range w.Pods() {
 		assert.Equal(t, `False UpdateImmutableField {"logs":false}`, conditionOf(pod))
 	}
@@ -242,15 +242,49 @@ func TestConditionForgetsADeletedSidecarSetWithTheNextUpgrade(t *testing.T) {
 	assert.Equal(t, `True AllSidecarsetUpgradable {"logs":true}`, conditionOf(w.Pods()[0]))
 }
 
-// The Pod looks healthy, and its upgrade could never be written. It does not hold up the others.
-func TestPodWithBrokenRecordsHoldsUpNobody(t *testing.T) {
+// The Pod looks healthy, and its upgrade could never be written. It does not hold up the others, and an event says why.
+func TestPodWithAnUnreadableAnnotationHoldsUpNobody(t *testing.T) {
+	merge := func(set *v1beta1.SidecarSet) {
+		set.Spec.PatchPodMetadata = []v1beta1.SidecarSetPatchPodMetadata{
+			{Annotations: map[string]string{"x/k": `{"c":1}`}, PatchPolicy: v1beta1.SidecarSetMergePatchJSONPatchPolicy},
+		}
+	}
+	for _, key := range []string{"kruise.io/sidecarset-hash", "kruise.io/sidecarset-hash-without-image", "x/k"} {
+		t.Run(key, func(t *testing.T) {
+			w := newWorld(t, merge)
+			w.start(3)
+			w.settle()
+			before := w.Pods()[0].Annotations[key]
+			w.change(w.Pods()[0], func(pod *corev1.Pod) { pod.Annotations[key] = "x" })
+			w.Events()
+			w.edit(image("s:2"))
+			w.settle()
+			assert.Equal(t, []string{"s:1", "s:2", "s:2"}, w.images("s"))
+			assert.Equal(t, `False UpdateImmutableField {"logs":false}`, conditionOf(w.Pods()[0]))
+			events := w.Events()
+			require.Len(t, events, 2, "once")
+			assert.Contains(t, events[0], "Warning NotUpgradable SidecarSet logs cannot upgrade this Pod: ")
+			assert.Contains(t, events[0], `annotation "`+key+`"`)
+			assert.Contains(t, events[1], "Normal NotUpgradablePods 1 Pods cannot be upgraded in place")
+
+			w.change(w.Pods()[0], func(pod *corev1.Pod) { pod.Annotations[key] = before })
+			w.settle()
+			assert.Equal(t, 3, w.count("s", "s:2"), "the annotation was corrected")
+			assert.Equal(t, `True AllSidecarsetUpgradable {"logs":true}`, conditionOf(w.Pods()[0]))
+		})
+	}
+}
+
+// The annotation of hot upgrades belongs to another SidecarSet.
+func TestPodIsUpgradedWhateverTheAnnotationOfHotUpgradesSays(t *testing.T) {
 	w := newWorld(t)
 	w.start(3)
 	w.settle()
-	w.change(w.Pods()[0], func(pod *corev1.Pod) { pod.Annotations["kruise.io/sidecarset-hash"] = "x" })
+	w.change(w.Pods()[0], func(pod *corev1.Pod) { pod.Annotations["kruise.io/sidecarset-working-hotupgrade-container"] = "x" })
 	w.edit(image("s:2"))
 	w.settle()
-	assert.Equal(t, 2, w.count("s", "s:2"))
+	assert.Equal(t, 3, w.count("s", "s:2"))
+	assert.Equal(t, "x", w.Pods()[0].Annotations["kruise.io/sidecarset-working-hotupgrade-container"])
 }
 
 // A write of a condition is no event that causes a pass.
@@ -376,6 +410,33 @@ func TestStaleCacheDoesNotUpgradeTwice(t *testing.T) {
 	require.NoError(t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", fmt.Sprintf("web-%02d", upgraded)))
 	w.settle()
 	assert.Equal(t, [4]int32{2, 2, 2, 2}, w.counters(), "the upgrade goes on without the deleted Pod")
+}
+
+// The cache shows a Pod that is not ready, so it is chosen beyond maxUnavailable. On the server, it has become ready.
+func TestPodThatBecameReadyCountsAgainstTheBound(t *testing.T) {
+	w := newWorld(t)
+	w.start(2)
+	ready := func(status corev1.ConditionStatus) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = status }
+	}
+	w.settle()
+	w.change(w.Pods()[0], ready(corev1.ConditionFalse))
+	w.edit(image("s:2"))
+	w.Observe()
+	w.change(w.Pods()[0], ready(corev1.ConditionTrue))
+	conflicts := 0
+	w.Kube.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.(clienttesting.PatchAction).GetName() != "web-00" {
+			return false, nil, nil
+		}
+		conflicts++
+		return conflicts == 1, nil, newConflict()
+	})
+	require.NoError(t, w.passOverStaleCaches())
+	assert.Equal(t, 1, conflicts, "the Pod was read again")
+	assert.Equal(t, []string{"s:1", "s:2"}, w.images("s"), "one ready Pod is upgraded")
+	w.settle(w.bound(1))
+	assert.Equal(t, 2, w.count("s", "s:2"))
 }
 
 // A write without an answer may have succeeded. The next pass reads the Pod before it decides.

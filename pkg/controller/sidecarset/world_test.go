@@ -140,7 +140,7 @@ func (w *world) start(n int, edits ...func(*corev1.Pod)) []*corev1.Pod {
 				pod.Annotations[versionKey(key)] = value
 			}
 		}
-		w.record(pod, "kruise.io/sidecarset-hash", sidecar.NewRecord(set, full, sidecar.RevisionName(set), now))
+		w.record(pod, "kruise.io/sidecarset-hash", sidecar.NewRecord(set, full, sidecar.RevisionName(set, w.revisions), now))
 		w.record(pod, "kruise.io/sidecarset-hash-without-image", sidecar.NewRecord(set, withoutImage, "", now))
 		for j := range pod.Spec.Containers {
 			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: pod.Spec.Containers[j].Name})

@@ -41,7 +41,19 @@ func TestAvailable(t *testing.T) {
 			false, false},
 		"sidecar finished":       {[]func(*corev1.Pod){sidecar(`{"s":{"lastContainerStatuses":{"main":{"imageID":"sha256:0"}}}}`)}, true, true},
 		"sidecar with same name": {[]func(*corev1.Pod){sidecar(`{"s":{"lastContainerStatuses":{"main":{"imageID":"sha256:1"}}}}`)}, true, true},
-		"sidecar unreadable":     {[]func(*corev1.Pod){sidecar(`{`)}, false, false},
+		"sidecar returned to its image before the node acted": {[]func(*corev1.Pod){
+			sidecar(`{"s":{"lastContainerStatuses":{"main":{"image":"nginx:1.25","imageID":"sha256:1","containerID":"c://2"}}}}`),
+			image("nginx:1.25", "docker.io/library/nginx:1.25", "sha256:1"), running,
+		}, true, true},
+		"sidecar with the full name of the same image": {[]func(*corev1.Pod){
+			sidecar(`{"s":{"lastContainerStatuses":{"main":{"imageID":"sha256:1"}}}}`),
+			image("nginx:1.25", "docker.io/library/nginx:1.25", "sha256:1"), running,
+		}, true, true},
+		"sidecar restarted with the old image": {[]func(*corev1.Pod){
+			sidecar(`{"s":{"lastContainerStatuses":{"main":{"image":"app:1","imageID":"sha256:1","containerID":"c://1"}}}}`),
+			image("app:2", "app:1", "sha256:1"), running,
+		}, false, false},
+		"sidecar unreadable": {[]func(*corev1.Pod){sidecar(`{`)}, false, false},
 		"spec unseen by the node": {[]func(*corev1.Pod){func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 3, 2 }},
 			true, false},
 		"spec seen by the node": {[]func(*corev1.Pod){func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 3, 3 }}, true, true},

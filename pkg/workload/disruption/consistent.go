@@ -8,7 +8,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/inplace"
-	"kruise.io/kruise/pkg/workload/inplace/record"
+	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
 // Consistent reports whether the Pod's running containers match its spec, so no in-place update is in progress. If all images
@@ -36,34 +36,24 @@ func Consistent(pod *corev1.Pod) bool {
 	return err == nil && progress.Complete
 }
 
-// sidecarsConsistent is Consistent for containers that SidecarSets injected. If the record of the last update cannot be read,
-// an update is assumed to be in progress. A sidecar whose image ID is still the recorded one has not been replaced.
+// sidecarsConsistent is Consistent for containers that SidecarSets injected. The records of their upgrades decide, by the rule of the
+// SidecarSets.
 func sidecarsConsistent(pod *corev1.Pod) bool {
-	if pod.Annotations[pub.SidecarSetInjectedListKey] == "" {
+	// Most Pods have no record, and are counted often.
+	if _, upgraded := pod.Annotations[pub.SidecarSetInPlaceUpdateStateKey]; !upgraded || pod.Annotations[pub.SidecarSetInjectedListKey] == "" {
 		return true
 	}
-	records, err := record.ReadSidecars(pod)
-	if err != nil {
-		return !slices.ContainsFunc(pod.Spec.Containers, injected)
-	}
+	var sidecars []*corev1.Container
 	for i := range pod.Spec.Containers {
-		container := &pod.Spec.Containers[i]
-		if !injected(*container) {
-			continue
-		}
-		for _, updated := range records {
-			recorded, found := updated.LastContainerStatuses[container.Name]
-			status := statusOf(pod, container.Name)
-			if found && (status == nil || status.ImageID == recorded.ImageID && status.Image != container.Image) {
-				return false
-			}
+		if injected(&pod.Spec.Containers[i]) {
+			sidecars = append(sidecars, &pod.Spec.Containers[i])
 		}
 	}
-	return true
+	return sidecar.Completed(pod, sidecars)
 }
 
 // injected reports whether a SidecarSet has added the container.
-func injected(container corev1.Container) bool {
+func injected(container *corev1.Container) bool {
 	return slices.ContainsFunc(container.Env, func(env corev1.EnvVar) bool {
 		return env.Name == pub.SidecarInjectedEnv && env.Value == "true"
 	})

@@ -15,7 +15,16 @@ import (
 )
 
 // Revisions is how a SidecarSet's revisions are stored.
-var Revisions = history.Format{HashLabel: pub.ControllerRevisionDataHashKey, Hash: history.DataHash, Same: sameContent}
+var Revisions = history.Format{HashLabel: pub.ControllerRevisionDataHashKey, Hash: dataHash, Same: sameContent}
+
+// dataHash is history.DataHash, but a collision count of 0 means the same as none. The status has 0 from its first write on, so the
+// names must not depend on whether that write was seen.
+func dataHash(data []byte, collisionCount *int32) string {
+	if collisionCount != nil && *collisionCount == 0 {
+		collisionCount = nil
+	}
+	return history.DataHash(data, collisionCount)
+}
 
 // content is the part of a spec that a revision holds: what is injected. Strategies and selectors are not part of it, so their
 // change makes no revision.
@@ -89,15 +98,21 @@ func Restore(set *v1beta1.SidecarSet, revision *appsv1.ControllerRevision) (*v1b
 }
 
 // RevisionName returns the name of the revision that holds the spec. The status names it once the controller has observed the
-// spec. Before that, the name is computed as the controller will compute it for a spec without an older equal revision. So Pods
-// that are created before the revision record its name already.
-func RevisionName(set *v1beta1.SidecarSet) string {
+// spec. Before that, the controller is going to use the stored revision with this content, or to create one, and the name is
+// decided here as it will be there. So Pods that are created before the revision record its name already. stored returns the
+// SidecarSet's revisions in a slice of its own. It is called only for a spec that was not observed.
+func RevisionName(set *v1beta1.SidecarSet, stored func() []*appsv1.ControllerRevision) string {
 	if set.Status.ObservedGeneration >= set.Generation && set.Status.LatestRevision != "" {
 		return set.Status.LatestRevision
 	}
 	data, err := Data(&set.Spec)
 	if err != nil {
 		return set.Status.LatestRevision
+	}
+	revisions := stored()
+	history.Sort(revisions)
+	if existing := Revisions.Resolve(data, revisions).Revision; existing != nil {
+		return existing.Name
 	}
 	return set.Name + "-" + Revisions.Hash(data, set.Status.CollisionCount)
 }

@@ -45,12 +45,23 @@ func Updated(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 }
 
 // Upgradable reports whether images are all that differs between the SidecarSet and the containers of the Pod. Other fields of
-// a running Pod cannot change. A Pod whose records cannot be read is not upgradable: an upgrade has to change them.
+// a running Pod cannot change. A Pod whose annotations cannot be read is not upgradable: an upgrade has to change them.
 func Upgradable(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 	_, withoutImage, err := Hashes(set)
 	records, readErr := ReadRecords(pod.Annotations, pub.SidecarSetHashWithoutImageKey)
-	_, fullErr := ReadRecords(pod.Annotations, pub.SidecarSetHashKey)
-	return err == nil && readErr == nil && fullErr == nil && records[set.Name].Hash == withoutImage
+	return err == nil && readErr == nil && records[set.Name].Hash == withoutImage && Unreadable(set, pod) == nil
+}
+
+// Unreadable returns an error that says which annotation of the Pod an upgrade has to change and cannot read, or nil. A Pod without a
+// readable annotation of hot upgrades does not have their containers, see Injected.
+func Unreadable(set *v1beta1.SidecarSet, pod *corev1.Pod) error {
+	for _, key := range []string{pub.SidecarSetHashKey, pub.SidecarSetHashWithoutImageKey} {
+		if _, err := ReadRecords(pod.Annotations, key); err != nil {
+			return err
+		}
+	}
+	_, err := Annotations(set.Spec.PatchPodMetadata, pod.Annotations)
+	return err
 }
 
 // Ready reports whether the Pod is ready and each of its hot upgrades has ended. It does not say whether the node runs the
@@ -78,16 +89,21 @@ func Consistent(pod *corev1.Pod, names []string) bool {
 	if digests {
 		return !slices.ContainsFunc(considered, func(c *corev1.Container) bool { return !runsDigest(pod, c) })
 	}
+	return Completed(pod, considered)
+}
+
+// Completed reports whether the node has completed the recorded upgrades of the containers, which are containers of the Pod. If the
+// records cannot be read, an upgrade of each of them may be in progress.
+func Completed(pod *corev1.Pod, containers []*corev1.Container) bool {
 	records, err := record.ReadSidecars(pod)
-	// An upgrade of each container may be in progress.
-	if err != nil {
-		return len(considered) == 0
+	if err != nil || len(records) == 0 || len(containers) == 0 {
+		return err == nil || len(containers) == 0
 	}
 	report, err := containerreport.Read(pod)
 	if err != nil {
 		report = nil // The agent will replace the report.
 	}
-	for _, container := range considered {
+	for _, container := range containers {
 		for _, state := range records {
 			if recorded, found := state.LastContainerStatuses[container.Name]; found && !done(pod, container, recorded, report) {
 				return false

@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,11 +16,15 @@ import (
 
 // Upgrade changes the images of the SidecarSet's containers in the given Pod, which the caller owns, and records the upgrade. The
 // Pod must be the version that the write replaces: the record names the instances that the write ends. revision is the name of the
-// SidecarSet's newest revision. Upgrade returns an error if an annotation of the Pod cannot be read.
+// SidecarSet's newest revision. Upgrade returns an error if an annotation of the Pod cannot be read, see Unreadable.
 func Upgrade(pod *corev1.Pod, set *v1beta1.SidecarSet, revision string, now metav1.Time) error {
-	working, err := Working(pod)
-	if err != nil {
-		return err
+	// Without a hot upgrade, the annotation belongs to other SidecarSets, and need not be readable.
+	working := map[string]string{}
+	if slices.ContainsFunc(set.Spec.Containers, func(c v1beta1.SidecarContainer) bool { return Hot(&c) }) {
+		var err error
+		if working, err = Working(pod); err != nil {
+			return err
+		}
 	}
 	// images are the new images by the name of the container in the Pod.
 	images := map[string]string{}

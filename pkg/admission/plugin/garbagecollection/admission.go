@@ -7,9 +7,12 @@ import (
 	"slices"
 	"sync"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/component-base/metrics"
@@ -152,18 +155,29 @@ func (p *Plugin) validateDeletion(ctx context.Context, attributes admission.Attr
 }
 
 // byCollector reports whether the garbage collector asks. It deletes an object that it has seen, so it sends the UID
-// as a precondition, and it says what happens to the dependents. Of the other controllers with the same user, none
-// does both. Deletions by users and by other controllers are never refused.
+// as a precondition, and it says what happens to the dependents. Of the other controllers with the same user, only the one that
+// deletes finished Jobs does both. Deletions by users and by other controllers are never refused.
 func byCollector(attributes admission.Attributes) bool {
 	switch attributes.GetUserInfo().GetName() {
 	case collector:
 		return true
 	case controllerManager:
 		options, ok := attributes.GetOperationOptions().(*metav1.DeleteOptions)
-		return ok && options.PropagationPolicy != nil && options.Preconditions != nil && options.Preconditions.UID != nil
+		return ok && options.PropagationPolicy != nil && options.Preconditions != nil && options.Preconditions.UID != nil &&
+			!afterFinished(attributes.GetOldObject(), *options.PropagationPolicy)
 	default:
 		return false
 	}
+}
+
+// afterFinished reports whether the deletion looks like that of a finished Job after its ttlSecondsAfterFinished. The garbage collector
+// can delete such a Job in the same way. The Job has no work left, so that deletion is not refused either.
+func afterFinished(object runtime.Object, policy metav1.DeletionPropagation) bool {
+	job, ok := object.(*batchv1.Job)
+	return ok && policy == metav1.DeletePropagationForeground && job.Spec.TTLSecondsAfterFinished != nil &&
+		slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+			return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
+		})
 }
 
 // exists reports whether the owner is a Kruise object that exists and keeps its dependents. An object of the same

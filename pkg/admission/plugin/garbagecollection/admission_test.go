@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,6 +109,55 @@ func TestOnlyTheCollectorIsRefused(t *testing.T) {
 			p := New()
 			p.SetKruiseOwners(owners{stored: map[string]*metav1.PartialObjectMetadata{"CloneSet ns/web": {ObjectMeta: metav1.ObjectMeta{UID: "1"}}}})
 			err := p.Validate(t.Context(), deletion(tc.user, tc.options, owner("apps.kruise.io/v1alpha1", "web", "1")), nil)
+			assert.Equal(t, tc.refused, apierrors.IsForbidden(err), "%v", err)
+		})
+	}
+}
+
+// The controller that deletes finished Jobs can have the same user as the garbage collector, and says as much about what it deletes.
+func TestFinishedJobIsDeletedWhenItsTimeIsOver(t *testing.T) {
+	job := func(edits ...func(*batchv1.Job)) *batchv1.Job {
+		job := &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ns", Name: "web-1", OwnerReferences: []metav1.OwnerReference{owner("apps.kruise.io/v1beta1", "web", "1")},
+			},
+			Spec:   batchv1.JobSpec{TTLSecondsAfterFinished: new(int32)},
+			Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}},
+		}
+		for _, edit := range edits {
+			edit(job)
+		}
+		return job
+	}
+	for name, tc := range map[string]struct {
+		user    string
+		policy  metav1.DeletionPropagation
+		job     *batchv1.Job
+		refused bool
+	}{
+		"complete": {controllerManager, metav1.DeletePropagationForeground, job(), false},
+		"failed": {controllerManager, metav1.DeletePropagationForeground, job(func(j *batchv1.Job) {
+			j.Status.Conditions[0].Type = batchv1.JobFailed
+		}), false},
+		"running": {controllerManager, metav1.DeletePropagationForeground, job(func(j *batchv1.Job) { j.Status.Conditions = nil }), true},
+		"suspended": {controllerManager, metav1.DeletePropagationForeground, job(func(j *batchv1.Job) {
+			j.Status.Conditions[0].Type = batchv1.JobSuspended
+		}), true},
+		"no longer failed": {controllerManager, metav1.DeletePropagationForeground, job(func(j *batchv1.Job) {
+			j.Status.Conditions[0].Status = corev1.ConditionFalse
+		}), true},
+		"to be kept": {controllerManager, metav1.DeletePropagationForeground, job(func(j *batchv1.Job) {
+			j.Spec.TTLSecondsAfterFinished = nil
+		}), true},
+		"in the background":             {controllerManager, metav1.DeletePropagationBackground, job(), true},
+		"by the garbage collector only": {collector, metav1.DeletePropagationForeground, job(), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := New()
+			p.SetKruiseOwners(owners{stored: map[string]*metav1.PartialObjectMetadata{"CloneSet ns/web": {ObjectMeta: metav1.ObjectMeta{UID: "1"}}}})
+			options := &metav1.DeleteOptions{PropagationPolicy: &tc.policy, Preconditions: metav1.NewUIDPreconditions("u")}
+			err := p.Validate(t.Context(), admission.NewAttributesRecord(nil, tc.job, batchv1.SchemeGroupVersion.WithKind("Job"), "ns", "web-1",
+				batchv1.SchemeGroupVersion.WithResource("jobs"), "", admission.Delete, options, false, &user.DefaultInfo{Name: tc.user}), nil)
 			assert.Equal(t, tc.refused, apierrors.IsForbidden(err), "%v", err)
 		})
 	}
