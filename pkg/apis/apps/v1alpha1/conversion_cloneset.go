@@ -36,7 +36,9 @@ func Convert_v1alpha1_CloneSetSpec_To_apps_CloneSetSpec(in *CloneSetSpec, out *a
 		return err
 	}
 	out.VolumeClaimTemplates = apps.ClaimsToHub(in.VolumeClaimTemplates)
-	if in.inV1beta1Form() {
+	// A patch that adds the block rollingUpdate leaves the type of v1alpha1 beside it. It must not change the reuse of claims, which is on
+	// by default there.
+	if in.inV1beta1Form() && !in.UpdateStrategy.hasV1alpha1Type() {
 		out.ScaleStrategy.EnablePVCReuse = in.ScaleStrategy.EnablePVCReuse
 	}
 	return nil

@@ -27,11 +27,16 @@ func (in *CloneSetUpdateStrategy) inV1beta1Form() bool {
 
 // inV1alpha1Form reports whether the spec has a field or a value that only v1alpha1 has.
 func (in *CloneSetSpec) inV1alpha1Form() bool {
-	switch in.UpdateStrategy.Type {
+	return in.UpdateStrategy.hasV1alpha1Type() || in.UpdateStrategy.tuned() || in.ScaleStrategy.DisablePVCReuse
+}
+
+// hasV1alpha1Type reports whether the type is one that only v1alpha1 has.
+func (in *CloneSetUpdateStrategy) hasV1alpha1Type() bool {
+	switch in.Type {
 	case RecreateCloneSetUpdateStrategyType, InPlaceIfPossibleCloneSetUpdateStrategyType, InPlaceOnlyCloneSetUpdateStrategyType:
 		return true
 	default:
-		return in.UpdateStrategy.tuned() || in.ScaleStrategy.DisablePVCReuse
+		return false
 	}
 }
 
@@ -110,6 +115,10 @@ func Convert_v1alpha1_UnitedDeployment_To_apps_UnitedDeployment(
 	switch {
 	case template != nil && template.Spec.inV1beta1Form():
 		out.Annotations = with(out.Annotations, CloneSetTemplateFormAnnotation, v1beta1Form)
+		// Without a type, defaulting has set this one of v1alpha1.
+		if template.Spec.UpdateStrategy.Type == RecreateCloneSetUpdateStrategyType {
+			out.Spec.Template.CloneSetTemplate.Spec.ScaleStrategy.EnablePVCReuse = template.Spec.ScaleStrategy.EnablePVCReuse
+		}
 	case template == nil || template.Spec.inV1alpha1Form():
 		out.Annotations = without(out.Annotations, CloneSetTemplateFormAnnotation)
 	case in.Annotations[CloneSetTemplateFormAnnotation] == v1beta1Form:

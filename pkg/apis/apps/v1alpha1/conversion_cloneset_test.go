@@ -184,6 +184,31 @@ func TestClaimReuseIsInverted(t *testing.T) {
 	require.False(t, toAlpha(t, enabled).Spec.ScaleStrategy.DisablePVCReuse)
 }
 
+// A client patches the block of v1beta1 into a CloneSet, or into the template of a UnitedDeployment, that it sees in the fields of
+// v1alpha1. Claims are reused as before.
+func TestPatchedBlockLeavesTheReuseOfClaims(t *testing.T) {
+	for _, of := range []v1alpha1.CloneSetUpdateStrategyType{"ReCreate", "InPlaceIfPossible", "InPlaceOnly"} {
+		for _, disabled := range []bool{false, true} {
+			stored := toBeta(t, &v1alpha1.CloneSet{Spec: v1alpha1.CloneSetSpec{
+				ScaleStrategy: v1alpha1.CloneSetScaleStrategy{DisablePVCReuse: disabled}, UpdateStrategy: v1alpha1.CloneSetUpdateStrategy{Type: of},
+			}})
+			patched := toAlpha(t, stored)
+			patched.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{Partition: new(intstr.FromInt32(2))}
+			beta := toBeta(t, patched)
+			require.Equal(t, !disabled, beta.Spec.ScaleStrategy.EnablePVCReuse, of)
+			require.Equal(t, intstr.FromInt32(2), *beta.Spec.UpdateStrategy.RollingUpdate.Partition)
+
+			if of == "ReCreate" {
+				continue // Defaulting makes this type of none, so nobody can tell it from the form of v1beta1.
+			}
+			united := &v1alpha1.UnitedDeployment{}
+			united.Spec.Template.CloneSetTemplate = &v1alpha1.CloneSetTemplateSpec{Spec: patched.Spec}
+			shown := throughHub[v1alpha1.UnitedDeployment, v1beta1.UnitedDeployment](t, united, &apps.UnitedDeployment{})
+			require.Equal(t, !disabled, shown.Spec.Template.CloneSetTemplate.Spec.ScaleStrategy.EnablePVCReuse, of)
+		}
+	}
+}
+
 func TestExcludePreparingDelete(t *testing.T) {
 	const key = pub.CloneSetScalingExcludePreparingDeleteKey
 	for name, test := range map[string]struct {
