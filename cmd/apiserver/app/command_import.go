@@ -213,7 +213,7 @@ func newCompleteImportCommand() *cobra.Command {
 func newDiscardImportCommand() *cobra.Command {
 	i := newImporting()
 	command := &cobra.Command{
-		Use: "discard-import", Short: "Remove the imported objects from a store that the apiserver has not opened", Args: cobra.NoArgs,
+		Use: "discard-import", Short: "Remove the objects of an incomplete import or copy", Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			to, closeStore, err := i.open(command.Context())
 			if err != nil {

@@ -15,7 +15,7 @@ const (
 	RolledBack Reason = "RolledBack"
 	// Empty means that the cluster has no record of a store, and that the store has no objects but should have some.
 	Empty Reason = "Empty"
-	// Incomplete means that an import writes the store.
+	// Incomplete means that an import or a copy writes the store.
 	Incomplete Reason = "Incomplete"
 )
 
@@ -78,7 +78,7 @@ func (s *seen) wantsDependents() bool { return s.wantsObjects() && !s.holds && !
 func judge(s *seen) verdict {
 	switch {
 	case s.store != nil && s.store.Incomplete:
-		return verdict{closed: Incomplete, message: "the import of objects into the store is not complete"}
+		return verdict{closed: Incomplete, message: s.store.incompletion()}
 	case s.confirmed():
 		// The generation is above both, so no earlier copy of the store, and no store that another replica serves, is
 		// accepted after this.

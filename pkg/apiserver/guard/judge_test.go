@@ -36,6 +36,9 @@ func TestJudge(t *testing.T) {
 		"an import that is not complete, which an operator cannot open": {
 			cluster: agreed("import/0"), store: &Record{Identity: "import", Incomplete: true}, holds: true, want: Incomplete,
 		},
+		"a copy that is not complete": {
+			store: &Record{Identity: "a", Incomplete: true, Cause: Copying}, holds: true, want: Incomplete,
+		},
 		"wiped":                     {cluster: expected, want: Wiped},
 		"wiped, and named since":    {cluster: expected, store: candidate, want: Wiped},
 		"a backup without a record": {cluster: expected, holds: true, want: Wiped},

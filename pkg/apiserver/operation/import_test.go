@@ -87,9 +87,14 @@ func TestImportsSpareStoresInUse(t *testing.T) {
 	assert.Equal(t, "object 0", unknown.Store.has(t, objectKey(0)))
 
 	copied := newImporter(t)
-	require.NoError(t, copied.Store.mark(t.Context(), marker{Identity: "copy"}))
+	_, err = copied.Store.begin(t.Context(), known)
+	require.NoError(t, err)
 	_, err = copied.Import(t.Context(), entries(0, 1, "v1"))
-	require.ErrorContains(t, err, "choose an empty prefix", "an incomplete copy is not an import")
+	require.ErrorContains(t, err, "repeat the copy, or choose an empty prefix", "an incomplete copy is not an import")
+	_, err = copied.Complete(t.Context(), final)
+	require.ErrorContains(t, err, "repeat the copy, or choose an empty prefix")
+	require.NoError(t, copied.Discard(t.Context()))
+	assert.Nil(t, copied.Store.recorded(t), "the prefix is empty again")
 }
 
 // TestImportReplacesTheCandidate imports into the store of a closed server, which has given it a name.
