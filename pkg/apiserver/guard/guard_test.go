@@ -539,6 +539,32 @@ func TestDeletedConfigMapIsRecreated(t *testing.T) {
 	})
 }
 
+// A backup of namespace kruise-system is restored into another cluster, whose apiserver then uses the same etcd. Only the
+// operator moves the store from one cluster to the other.
+func TestTwoClustersDoNotServeOneStore(t *testing.T) {
+	established(t, func(w *world) {
+		other := newWorld(w.t)
+		other.store = w.store
+		other.kube = fake.NewClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "elsewhere"}},
+			w.configMap())
+		other.start()
+		other.isClosed("the store belongs to another cluster, whose namespace kube-system has UID host; ")
+		w.pass(time.Minute)
+		w.isOpen()
+		assert.Equal(t, "host", w.store.stored.Record.Cluster)
+
+		other.annotate(w.store.stored.Record.Token())
+		w.pass(2 * time.Second)
+		other.isOpen()
+		assert.Equal(t, "elsewhere", w.store.stored.Record.Cluster)
+		w.isClosed("the store belongs to another cluster, whose namespace kube-system has UID elsewhere")
+		require.ErrorIs(t, <-w.done, ErrClosed)
+		w.start()
+		w.isClosed("the store belongs to another cluster, whose namespace kube-system has UID elsewhere; ")
+		other.stop()
+	})
+}
+
 // A connection to another store is refused before anything is read from it.
 func TestConnectionToAnotherStoreClosesTheGuard(t *testing.T) {
 	established(t, func(w *world) {

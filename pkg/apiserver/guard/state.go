@@ -147,6 +147,8 @@ func (k *known) contradicts(later *Reading) (Reason, string) {
 	case later.Record.Generation < k.Record.Generation:
 		return RolledBack, fmt.Sprintf("the store was rolled back from generation %[2]d to %[1]d",
 			later.Record.Generation, k.Record.Generation)
+	case later.Record.Cluster != k.Record.Cluster:
+		return Replaced, foreignText(later.Record.Cluster)
 	case later.Cluster != k.Cluster:
 		return Replaced, fmt.Sprintf("etcd's cluster ID changed from %x to %x", k.Cluster, later.Cluster)
 	case later.Revision < k.Revision:
