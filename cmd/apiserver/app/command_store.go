@@ -164,6 +164,7 @@ func newCopyCommand() *cobra.Command {
 			if err := to.onlyOne("data-dir and etcd-servers"); err != nil {
 				return err
 			}
+			from.anyPrefix = !command.Flags().Changed("from-etcd-prefix")
 			source, closeSource, err := from.openStopped(command.Context())
 			if err != nil {
 				return fmt.Errorf("source: %w", err)
@@ -177,11 +178,13 @@ func newCopyCommand() *cobra.Command {
 			if copied.Before {
 				return say(command.OutOrStdout(), "Store %s is there at generation %d already\n", record.Identity, record.Generation)
 			}
-			return say(command.OutOrStdout(), "Copied %d objects of store %s, now at generation %d and revision %d\n",
-				copied.Objects, record.Identity, record.Generation, copied.Revision)
+			return say(command.OutOrStdout(), "Copied %d objects of store %s at generation %d below %s, now at generation %d and revision %d\n",
+				copied.Objects, record.Identity, copied.Source.Generation, source.Prefix, record.Generation, copied.Revision)
 		},
 	}
 	from.addFlags(command.Flags(), "from-")
+	command.Flags().Lookup("from-etcd-prefix").Usage = "Prefix of all keys. Without it, the only store in the snapshot is " +
+		"copied."
 	command.Flags().StringVar(&from.snapshot, "from-snapshot", "", "Snapshot to copy from; - is the standard input.")
 	command.Flags().DurationVar(&from.patience, "from-data-dir-lock-timeout", from.patience, "How long to wait until the server has stopped.")
 	to.addFlags(command.Flags(), "")

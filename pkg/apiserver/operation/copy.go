@@ -31,7 +31,9 @@ var encryptedPrefix = []byte("k8s:enc:")
 
 // Copied is the result of a copy.
 type Copied struct {
-	Record  guard.Record
+	// Source is the record of the source, and Record that of the copy.
+	Source, Record guard.Record
+
 	Objects int
 	// Before is true if an earlier copy was complete, so that nothing was left to do.
 	Before bool
@@ -56,7 +58,7 @@ func CopyObjects(ctx context.Context, from, to *Store, move bool) (Copied, error
 // change, and write the final record. A crash at any point leaves the incomplete record: no server opens such a store, and the next
 // copy may clear it.
 func copyTo(ctx context.Context, from, to *Store, move, raise bool) (Copied, error) {
-	record, err := from.wanted(ctx, move)
+	source, record, err := from.wanted(ctx, move)
 	if err != nil {
 		return Copied{}, fmt.Errorf("source: %w", err)
 	}
@@ -88,7 +90,7 @@ func copyTo(ctx context.Context, from, to *Store, move, raise bool) (Copied, err
 		}
 	}
 	final, err := to.complete(ctx, record, version)
-	return Copied{Record: record, Objects: c.objects, Revision: final}, err
+	return Copied{Source: source, Record: record, Objects: c.objects, Revision: final}, err
 }
 
 // isCopy returns true if a store with this record is a complete copy, which a server may have changed since.
@@ -100,7 +102,7 @@ func isCopy(known *guard.Record, wanted guard.Record) bool {
 // CopiedBefore looks whether a store may be replaced by a copy. Before is true in the result if it is a complete copy already. A store
 // with another identity is an error.
 func CopiedBefore(ctx context.Context, from, to *Store, move bool) (Copied, error) {
-	record, err := from.wanted(ctx, move)
+	_, record, err := from.wanted(ctx, move)
 	if err != nil {
 		return Copied{}, fmt.Errorf("source: %w", err)
 	}
@@ -116,25 +118,26 @@ func CopiedBefore(ctx context.Context, from, to *Store, move bool) (Copied, erro
 	return Copied{}, nil
 }
 
-// wanted returns the record of the copy.
-func (s *Store) wanted(ctx context.Context, move bool) (guard.Record, error) {
-	source, err := s.record().Read(ctx)
+// wanted returns the record of the source, and the one that its copy gets.
+func (s *Store) wanted(ctx context.Context, move bool) (source, record guard.Record, err error) {
+	reading, err := s.record().Read(ctx)
 	if err != nil {
-		return guard.Record{}, err
+		return source, record, err
 	}
-	if source.Record == nil || source.Record.Candidate {
-		return guard.Record{}, fmt.Errorf("there is no store below the prefix %s", s.Prefix)
+	if reading.Record == nil || reading.Record.Candidate {
+		return source, record, fmt.Errorf("there is no store below the prefix %s", s.Prefix)
 	}
-	if source.Record.Cause == guard.Copying {
-		return guard.Record{}, fmt.Errorf("the prefix %s holds an incomplete copy of a store: copy the original instead", s.Prefix)
+	source = *reading.Record
+	if source.Cause == guard.Copying {
+		return source, record, fmt.Errorf("the prefix %s holds an incomplete copy of a store: copy the original instead", s.Prefix)
 	}
 	if !move {
-		return source.Record.Restored(), nil
+		return source, source.Restored(), nil
 	}
-	record := *source.Record
+	record = source
 	record.Generation++
 	record.Restoration = ""
-	return record, nil
+	return source, record, nil
 }
 
 // begin makes the empty prefix an incomplete copy and returns the version of its record. From then on, no server opens the store, also
