@@ -23,7 +23,8 @@ func newStoreCommand() *cobra.Command {
 		Use: "store", Short: "Back up, restore, move, encrypt, defragment and fill the store", SilenceUsage: true,
 	}
 	command.AddCommand(newSnapshotCommand(), newRestoreCommand(), newCopyCommand(), newEncryptCommand(), newDefragmentCommand(),
-		newBeginImportCommand(), newImportCommand(), newCompleteImportCommand(), newDiscardImportCommand(), newCloseCommand(), newExportCommand())
+		newBeginImportCommand(), newImportCommand(), newCompleteImportCommand(), newDiscardImportCommand(), newCloseCommand(), newReopenCommand(),
+		newExportCommand())
 	// The server's help lists the flags of the server.
 	// Each command shows its own flags instead.
 	for _, each := range append(command.Commands(), command) {

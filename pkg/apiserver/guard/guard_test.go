@@ -438,6 +438,26 @@ func TestClosedStoreSaysWhyItCannotBeOpened(t *testing.T) {
 	})
 }
 
+// An earlier program that does not know why the store is incomplete closes it too: it reads the same field.
+func TestStoreThatAnOperatorClosedSaysHowToReopenIt(t *testing.T) {
+	established(t, func(w *world) {
+		right := w.store.stored
+		w.store.change(func(m *memory) {
+			record := *right.Record
+			record.Incomplete, record.Cause = true, ByOperator
+			m.stored.Record = &record
+		})
+		w.pass(1100 * time.Millisecond)
+		w.isClosed("an operator has closed the store")
+		require.ErrorIs(t, <-w.done, ErrClosed)
+		w.start()
+		w.isClosed("an operator has closed the store; to serve it again, run kruise-apiserver store reopen")
+		w.store.change(func(m *memory) { m.stored.Record = right.Record })
+		w.pass(2 * time.Second)
+		w.isOpen()
+	})
+}
+
 // If the right store returns, it is served without help of an operator.
 func TestRightStoreThatReturnsIsServedAgain(t *testing.T) {
 	established(t, func(w *world) {

@@ -15,7 +15,7 @@ const (
 	RolledBack Reason = "RolledBack"
 	// Empty means that the cluster has no record of a store, and that the store has no objects but should have some.
 	Empty Reason = "Empty"
-	// Incomplete means that an import or a copy writes the store.
+	// Incomplete means that an import or a copy writes the store, or that an operator has closed it.
 	Incomplete Reason = "Incomplete"
 )
 

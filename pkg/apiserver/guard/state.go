@@ -141,7 +141,7 @@ func (k *known) contradicts(later *Reading) (Reason, string) {
 	case later.Record == nil || later.Record.Candidate:
 		return Wiped, fmt.Sprintf("the store has lost its record; expected identity %s at generation %d", k.Record.Identity, k.Record.Generation)
 	case later.Record.Incomplete:
-		return Incomplete, "an import, a copy or an operator has closed the store"
+		return Incomplete, later.Record.incompletion()
 	case later.Record.Identity != k.Record.Identity:
 		return Replaced, fmt.Sprintf("this is another store: its identity is %s, expected %s", later.Record.Identity, k.Record.Identity)
 	case later.Record.Generation < k.Record.Generation:

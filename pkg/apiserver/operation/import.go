@@ -118,8 +118,13 @@ func (i *Importer) check(ctx context.Context) (guard.Reading, error) {
 
 // imported returns an error if an incomplete store is not that of an import.
 func (s *Store) imported(record *guard.Record) error {
-	if record.Cause == guard.Copying {
+	switch record.Cause {
+	case guard.Copying:
 		return fmt.Errorf("the prefix %s holds an incomplete copy of a store: repeat the copy, or choose an empty prefix", s.Prefix)
+	case guard.ByOperator:
+		return fmt.Errorf("the prefix %s holds the store with identity %s at generation %d, which an operator has closed: open it with store "+
+			"reopen, or choose an empty prefix; if all its objects are somewhere else, run store begin-import --replace-closed",
+			s.Prefix, record.Identity, record.Generation)
 	}
 	return nil
 }
@@ -146,7 +151,35 @@ func (i *Importer) Begin(ctx context.Context) error {
 	}
 }
 
-// Close makes every server close the store, until Complete. The record keeps its identity. A server notices within a
+// Replace lets imports replace the objects of a store that an operator has closed. Any other store stays as it is.
+func (i *Importer) Replace(ctx context.Context) error {
+	return i.Store.changeRecord(ctx, func(record *guard.Record) {
+		if record.Cause == guard.ByOperator {
+			record.Cause = ""
+		}
+	})
+}
+
+// Reopen lets servers open the store that Close has closed. It can be repeated. Other incomplete stores are an error.
+func (i *Importer) Reopen(ctx context.Context) error {
+	reading, err := i.Store.record().Read(ctx)
+	switch known := reading.Record; {
+	case err != nil:
+		return err
+	case known == nil || known.Candidate:
+		return fmt.Errorf("there is no store below the prefix %s", i.Store.Prefix)
+	case !known.Incomplete:
+		return nil
+	case known.Cause != guard.ByOperator:
+		return fmt.Errorf("the prefix %s holds an incomplete import or copy: repeat it until it is complete", i.Store.Prefix)
+	}
+	record := *reading.Record
+	record.Incomplete, record.Cause = false, ""
+	_, err = i.Store.record().Write(ctx, record, reading.Version)
+	return err
+}
+
+// Close makes every server close the store, until Reopen. The record keeps its identity. A server notices within a
 // second, at its next probe.
 func (i *Importer) Close(ctx context.Context) error {
 	for {
@@ -161,7 +194,7 @@ func (i *Importer) Close(ctx context.Context) error {
 			return nil
 		}
 		record := *reading.Record
-		record.Incomplete = true
+		record.Incomplete, record.Cause = true, guard.ByOperator
 		if _, err := i.Store.record().Write(ctx, record, reading.Version); !errors.Is(err, guard.ErrChanged) {
 			return err // A server advanced the generation at the same time otherwise.
 		}
@@ -234,6 +267,9 @@ func (i *Importer) Discard(ctx context.Context) error {
 	}
 	if !reading.Record.Incomplete {
 		return fmt.Errorf("the prefix %s holds the store with identity %s, which is in use", i.Store.Prefix, reading.Record.Identity)
+	}
+	if reading.Record.Cause == guard.ByOperator {
+		return i.Store.imported(reading.Record)
 	}
 	value, err := json.Marshal(reading.Record)
 	if err != nil {
