@@ -378,6 +378,33 @@ func TestLossWhileRunningEndsTheProcessAndStaysClosed(t *testing.T) {
 	}
 }
 
+// Without the evidence in the cluster, the next start would open a store whose revision fell.
+func TestEvidenceOfALossIsWrittenWhenTheClusterAnswersAgain(t *testing.T) {
+	established(t, func(w *world) {
+		w.refused.Store("update")
+		w.store.change(losses["revision fell"].change)
+		w.pass(10 * time.Minute)
+		w.isClosed(losses["revision fell"].text)
+		w.refused.Store("")
+		w.pass(2 * time.Second)
+		assert.Contains(t, w.configMap().Data["lost"], losses["revision fell"].text)
+		require.ErrorIs(t, <-w.done, ErrClosed)
+		w.start()
+		w.isClosed(losses["revision fell"].text)
+	})
+}
+
+// A program that is told to end does not wait for the cluster.
+func TestProgramEndsWithoutTheEvidence(t *testing.T) {
+	established(t, func(w *world) {
+		w.refused.Store("update")
+		w.store.change(losses["revision fell"].change)
+		w.pass(time.Minute)
+		w.cancel()
+		require.ErrorIs(t, <-w.done, ErrClosed)
+	})
+}
+
 func TestLossWhileDownIsFoundAtTheStart(t *testing.T) {
 	for name, loss := range losses {
 		if name == "revision fell" {
