@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -186,4 +187,56 @@ func TestCopyFindsTheStoreInTheSnapshot(t *testing.T) {
 	out, err = copied("--from-etcd-prefix=/registry/kruise.io-restored")
 	require.NoError(t, err)
 	assert.Contains(t, out, "Copied 2 objects of store a at generation 9 below /registry/kruise.io-restored, now at generation 0")
+}
+
+// TestRestoreKnowsTheLastRevisionOfTheSameStoreOnly restores below a running store. Clients may know revisions far above the snapshot's if
+// the store that runs is not the one that they know.
+func TestRestoreKnowsTheLastRevisionOfTheSameStoreOnly(t *testing.T) {
+	record := guard.Record{Identity: "a", Generation: 1}
+	running := func(record *guard.Record, writes int) (dir string, opened *operation.Store) {
+		at := newLocation()
+		at.dataDir = shortDir(t)
+		opened, stop, err := at.start(t.Context(), at.dataDir)
+		require.NoError(t, err)
+		t.Cleanup(stop)
+		if record != nil {
+			_, err := (&guard.Etcd{Client: opened.Client, Prefix: opened.Prefix}).Write(t.Context(), *record, 0)
+			require.NoError(t, err)
+		}
+		for range writes {
+			_, err := opened.Client.Put(t.Context(), "key", "")
+			require.NoError(t, err)
+		}
+		return at.dataDir, opened
+	}
+	_, source := running(&record, 20)
+	var saved bytes.Buffer
+	_, err := operation.Snapshot(t.Context(), source, &saved)
+	require.NoError(t, err)
+	file := filepath.Join(shortDir(t), "snapshot")
+	require.NoError(t, os.WriteFile(file, saved.Bytes(), 0o600))
+
+	for name, test := range map[string]struct {
+		record *guard.Record
+		writes int
+		margin int64
+	}{
+		"the same store":                     {&record, 40, revisionMargin},
+		"a lower revision than the snapshot": {&record, 0, unknownMargin},
+		"no record":                          {nil, 40, unknownMargin},
+		"a candidate record":                 {&guard.Record{Identity: "c", Candidate: true}, 40, unknownMargin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := running(test.record, test.writes)
+			out, err := runCommand(t, "store", "restore", file, "--data-dir="+dir)
+			require.NoError(t, err)
+			_, text, found := strings.Cut(out, "at revision ")
+			require.True(t, found, out)
+			var revision int64
+			_, err = fmt.Sscanf(text, "%d. The apiserver restarts with it now.", &revision)
+			require.NoError(t, err, text)
+			assert.Greater(t, revision, test.margin)
+			assert.Less(t, revision, test.margin+1000)
+		})
+	}
 }

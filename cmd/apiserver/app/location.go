@@ -21,7 +21,8 @@ import (
 // snapshot and the end of the server, there may be more writes. A gap costs nothing: revisions have 63 bits.
 const revisionMargin = 100_000
 
-// unknownMargin is the same if no server runs, so that the last revision is not known.
+// unknownMargin is the same if the last revision is not known: no server runs, or it runs with an empty store or one that is older than
+// the snapshot.
 const unknownMargin = 1_000_000_000
 
 // location is where a command finds a store: an etcd, the data directory of an embedded one, or a snapshot.
