@@ -20,6 +20,7 @@ func (t *Takeover) backSteps() []step {
 		{"handback", "let kube-apiserver serve the API from the CustomResourceDefinitions", t.handBack},
 		{"webhooks", "replace our webhooks and policies by those of the old manager", t.restoreWebhooks},
 		{"start", "replace our manager and node agents by the old ones", t.startOld},
+		{"release", "let another take-over replace the objects of the store", t.releaseStore},
 		{forget, "delete the record", t.deleteRecord},
 	}
 }
@@ -39,6 +40,12 @@ func (t *Takeover) suspend(ctx context.Context, _ *record) error {
 		state, _, _ := unstructured.NestedString(object.Object, "data", "state")
 		return strings.HasPrefix(state, "closed: "), nil
 	})
+}
+
+// releaseStore gives up the objects of the closed store: the old API has them all.
+func (t *Takeover) releaseStore(ctx context.Context, _ *record) error {
+	_, err := t.Store.Run(ctx, nil, "begin-import", "--replace-closed")
+	return err
 }
 
 // openDefinitions lets the definitions serve their old versions again. Requests still go to kruise-apiserver until

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +30,7 @@ type store struct {
 }
 
 func (s *store) Run(_ context.Context, input io.Reader, args ...string) ([]byte, error) {
-	s.ran = append(s.ran, args[0])
+	s.ran = append(s.ran, strings.Join(args, " "))
 	if input != nil {
 		if _, err := io.Copy(io.Discard, input); err != nil {
 			return nil, err
@@ -82,7 +83,7 @@ func TestChecksChangeNothing(t *testing.T) {
 	t.Parallel()
 	command, commands := newTakeover(t, sample("v1alpha1"))
 	require.NoError(t, command.Check(t.Context()))
-	assert.Equal(t, []string{"import"}, commands.ran)
+	assert.Equal(t, []string{"import - --dry-run"}, commands.ran)
 	state, err := command.readRecord(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, state.Direction)
@@ -143,6 +144,20 @@ func TestStepsContinueAfterTheLastCompleteOne(t *testing.T) {
 	require.NoError(t, attempt())
 	require.NoError(t, attempt())
 	assert.Equal(t, []string{"one", "two", "two", "three"}, ran)
+}
+
+// TestReturnLetsAnotherTakeOverReplaceTheStore: an import refuses the store that the return has closed, until the last step gives it up.
+func TestReturnLetsAnotherTakeOverReplaceTheStore(t *testing.T) {
+	t.Parallel()
+	command, commands := newTakeover(t)
+	steps := command.backSteps()
+	names := make([]string, 0, len(steps))
+	for _, each := range steps {
+		names = append(names, each.name)
+	}
+	assert.Equal(t, []string{"release", forget}, names[len(names)-2:], "all objects are in the old API before")
+	require.NoError(t, steps[len(steps)-2].do(t.Context(), &record{}))
+	assert.Equal(t, []string{"begin-import --replace-closed"}, commands.ran)
 }
 
 // TestTwoProcessesDoNotTakeOverAtTheSameTime writes the record from two processes.

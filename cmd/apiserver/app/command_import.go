@@ -163,7 +163,7 @@ func newConverter(maxBytes int) (*importer.Converter, error) {
 // newBeginImportCommand returns the command after which no server opens the store. It fails for a store of an
 // installation with objects.
 func newBeginImportCommand() *cobra.Command {
-	i := newImporting()
+	i, replace := newImporting(), false
 	command := &cobra.Command{
 		Use: "begin-import", Short: "Make the apiserver close the empty store, until complete-import", Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -172,10 +172,17 @@ func newBeginImportCommand() *cobra.Command {
 				return err
 			}
 			defer closeStore()
+			if replace {
+				if err := to.Replace(command.Context()); err != nil {
+					return err
+				}
+			}
 			return to.Begin(command.Context())
 		},
 	}
 	i.addFlags(command.Flags())
+	command.Flags().BoolVar(&replace, "replace-closed", false,
+		"Also begin in a store that store close has closed. The import deletes its objects.")
 	return command
 }
 
@@ -213,7 +220,7 @@ func newCompleteImportCommand() *cobra.Command {
 func newDiscardImportCommand() *cobra.Command {
 	i := newImporting()
 	command := &cobra.Command{
-		Use: "discard-import", Short: "Remove the imported objects from a store that the apiserver has not opened", Args: cobra.NoArgs,
+		Use: "discard-import", Short: "Remove the objects of an incomplete import or copy", Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			to, closeStore, err := i.open(command.Context())
 			if err != nil {
@@ -232,7 +239,7 @@ func newDiscardImportCommand() *cobra.Command {
 func newCloseCommand() *cobra.Command {
 	i := newImporting()
 	command := &cobra.Command{
-		Use: "close", Short: "Make the apiserver close the store until complete-import", Args: cobra.NoArgs,
+		Use: "close", Short: "Make the apiserver close the store until reopen", Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			to, closeStore, err := i.open(command.Context())
 			if err != nil {
@@ -240,6 +247,24 @@ func newCloseCommand() *cobra.Command {
 			}
 			defer closeStore()
 			return to.Close(command.Context())
+		},
+	}
+	i.addFlags(command.Flags())
+	return command
+}
+
+// newReopenCommand returns the command that undoes close.
+func newReopenCommand() *cobra.Command {
+	i := newImporting()
+	command := &cobra.Command{
+		Use: "reopen", Short: "Let the apiserver open the store that close has closed", Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			to, closeStore, err := i.open(command.Context())
+			if err != nil {
+				return err
+			}
+			defer closeStore()
+			return to.Reopen(command.Context())
 		},
 	}
 	i.addFlags(command.Flags())

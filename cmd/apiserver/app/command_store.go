@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
 	cliflag "k8s.io/component-base/cli/flag"
 
+	"kruise.io/kruise/pkg/apiserver/guard"
 	"kruise.io/kruise/pkg/apiserver/operation"
 	"kruise.io/kruise/pkg/apiserver/store"
 )
@@ -23,7 +24,8 @@ func newStoreCommand() *cobra.Command {
 		Use: "store", Short: "Back up, restore, move, encrypt, defragment and fill the store", SilenceUsage: true,
 	}
 	command.AddCommand(newSnapshotCommand(), newRestoreCommand(), newCopyCommand(), newEncryptCommand(), newDefragmentCommand(),
-		newBeginImportCommand(), newImportCommand(), newCompleteImportCommand(), newDiscardImportCommand(), newCloseCommand(), newExportCommand())
+		newBeginImportCommand(), newImportCommand(), newCompleteImportCommand(), newDiscardImportCommand(), newCloseCommand(), newReopenCommand(),
+		newExportCommand())
 	// The server's help lists the flags of the server.
 	// Each command shows its own flags instead.
 	for _, each := range append(command.Commands(), command) {
@@ -85,8 +87,8 @@ func say(to io.Writer, format string, args ...any) error {
 }
 
 // newRestoreCommand returns the command that restores an embedded store. A running server notices the result and
-// restarts with it. The revision has to be higher than every one that a client knows: if a server runs, its revision
-// plus a margin is enough; otherwise a much larger margin is used.
+// restarts with it. The revision has to be higher than every one that a client knows: if a server runs with the store,
+// its revision plus a margin is enough; otherwise a much larger margin is used.
 func newRestoreCommand() *cobra.Command {
 	to := newLocation()
 	command := &cobra.Command{
@@ -101,12 +103,12 @@ func newRestoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			margin, when := int64(revisionMargin), "The apiserver restarts with it now."
-			if !running {
-				margin, when = unknownMargin, "The apiserver uses it when it starts."
+			when := "The apiserver uses it when it starts."
+			if running {
+				when = "The apiserver restarts with it now."
 			}
 			restored, err := store.Restore(command.Context(), to.dataDir, file, store.RestoreConfig{
-				After: revision, Margin: margin, Finish: to.markRestored,
+				After: revision, Margin: revisionMargin, UnknownMargin: unknownMargin, Finish: to.markRestored,
 			})
 			if err != nil {
 				return err
@@ -132,7 +134,8 @@ func (l *location) markRestored(ctx context.Context, dir string) error {
 	return operation.MarkRestored(ctx, restored)
 }
 
-// lastRevision returns the revision of the store if a server runs. It connects to the socket of the server's store.
+// lastRevision returns the revision of the store if a server runs, or zero if it is not known. It connects to the socket of the server's
+// store. A store without a record is empty: the server has it since the right one was lost, and its revision says nothing.
 func (l *location) lastRevision(ctx context.Context) (revision int64, running bool, err error) {
 	endpoint, err := store.Running(ctx, l.dataDir)
 	if err != nil || endpoint == "" {
@@ -143,11 +146,11 @@ func (l *location) lastRevision(ctx context.Context) (revision int64, running bo
 		return 0, false, err
 	}
 	defer closeStore()
-	status, err := opened.Client.Status(ctx, endpoint)
-	if err != nil {
-		return 0, false, fmt.Errorf("read the revision of the store: %w", err)
+	reading, err := (&guard.Etcd{Client: opened.Client, Prefix: opened.Prefix}).Read(ctx)
+	if err != nil || reading.Record == nil || reading.Record.Candidate {
+		return 0, true, err
 	}
-	return status.Header.GetRevision(), true, nil
+	return reading.Revision, true, nil
 }
 
 // newCopyCommand returns the command that copies a store. A copy from a snapshot is no move: the original may still
@@ -164,6 +167,7 @@ func newCopyCommand() *cobra.Command {
 			if err := to.onlyOne("data-dir and etcd-servers"); err != nil {
 				return err
 			}
+			from.anyPrefix = !command.Flags().Changed("from-etcd-prefix")
 			source, closeSource, err := from.openStopped(command.Context())
 			if err != nil {
 				return fmt.Errorf("source: %w", err)
@@ -177,11 +181,13 @@ func newCopyCommand() *cobra.Command {
 			if copied.Before {
 				return say(command.OutOrStdout(), "Store %s is there at generation %d already\n", record.Identity, record.Generation)
 			}
-			return say(command.OutOrStdout(), "Copied %d objects of store %s, now at generation %d and revision %d\n",
-				copied.Objects, record.Identity, record.Generation, copied.Revision)
+			return say(command.OutOrStdout(), "Copied %d objects of store %s at generation %d below %s, now at generation %d and revision %d\n",
+				copied.Objects, record.Identity, copied.Source.Generation, source.Prefix, record.Generation, copied.Revision)
 		},
 	}
 	from.addFlags(command.Flags(), "from-")
+	command.Flags().Lookup("from-etcd-prefix").Usage = "Prefix of all keys. Without it, the only store in the snapshot is " +
+		"copied."
 	command.Flags().StringVar(&from.snapshot, "from-snapshot", "", "Snapshot to copy from; - is the standard input.")
 	command.Flags().DurationVar(&from.patience, "from-data-dir-lock-timeout", from.patience, "How long to wait until the server has stopped.")
 	to.addFlags(command.Flags(), "")

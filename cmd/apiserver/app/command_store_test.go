@@ -2,9 +2,11 @@ package app
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -135,4 +137,106 @@ func TestSnapshotOfAFullStoreIsRestored(t *testing.T) {
 	to.dataDir = shortDir(t)
 	_, err = store.Restore(t.Context(), to.dataDir, bytes.NewReader(saved), store.RestoreConfig{Finish: to.markRestored})
 	require.NoError(t, err)
+}
+
+// TestCopyFindsTheStoreInTheSnapshot copies from snapshots with one store, with two, and with none. Objects of others are no stores.
+func TestCopyFindsTheStoreInTheSnapshot(t *testing.T) {
+	from := newLocation()
+	from.dataDir = shortDir(t)
+	opened, stop, err := from.start(t.Context(), from.dataDir)
+	require.NoError(t, err)
+	defer stop()
+	_, err = opened.Client.Put(t.Context(), "/registry/configmaps/ns/store-guard", "k8s\x00")
+	require.NoError(t, err)
+	file := filepath.Join(shortDir(t), "snapshot")
+	save := func() {
+		var saved bytes.Buffer
+		_, err := operation.Snapshot(t.Context(), opened, &saved)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, saved.Bytes(), 0o600))
+	}
+	fill := func(prefix string, record guard.Record, objects int) {
+		at := &guard.Etcd{Client: opened.Client, Prefix: prefix}
+		_, err := at.Write(t.Context(), record, 0)
+		require.NoError(t, err)
+		for i := range objects {
+			_, err = opened.Client.Put(t.Context(), fmt.Sprintf("%s/apps.kruise.io/clonesets/ns/demo-%d", prefix, i), "{}")
+			require.NoError(t, err)
+		}
+	}
+	copied := func(args ...string) (string, error) {
+		return runCommand(t, append([]string{"store", "copy", "--from-snapshot=" + file, "--data-dir=" + shortDir(t)}, args...)...)
+	}
+
+	save()
+	_, err = copied()
+	require.ErrorContains(t, err, "source: the snapshot contains no store")
+	fill("/named", guard.Record{Identity: "c", Candidate: true}, 0)
+	fill("/copying", guard.Record{Identity: "b", Incomplete: true, Cause: guard.Copying}, 1)
+	fill("/registry/kruise.io-restored", guard.Record{Identity: "a", Generation: 9}, 2)
+	save()
+	out, err := copied()
+	require.NoError(t, err)
+	assert.Contains(t, out, "Copied 2 objects of store a at generation 9 below /registry/kruise.io-restored, now at generation 0")
+
+	fill("/registry/kruise.io", guard.Record{Identity: "a", Generation: 4}, 3)
+	save()
+	_, err = copied()
+	require.ErrorContains(t, err, "the snapshot contains 2 stores: set --from-etcd-prefix to the prefix of the one to copy\n"+
+		"  /registry/kruise.io-restored: store a at generation 9\n  /registry/kruise.io: store a at generation 4")
+	out, err = copied("--from-etcd-prefix=/registry/kruise.io-restored")
+	require.NoError(t, err)
+	assert.Contains(t, out, "Copied 2 objects of store a at generation 9 below /registry/kruise.io-restored, now at generation 0")
+}
+
+// TestRestoreKnowsTheLastRevisionOfTheSameStoreOnly restores below a running store. Clients may know revisions far above the snapshot's if
+// the store that runs is not the one that they know.
+func TestRestoreKnowsTheLastRevisionOfTheSameStoreOnly(t *testing.T) {
+	record := guard.Record{Identity: "a", Generation: 1}
+	running := func(record *guard.Record, writes int) (dir string, opened *operation.Store) {
+		at := newLocation()
+		at.dataDir = shortDir(t)
+		opened, stop, err := at.start(t.Context(), at.dataDir)
+		require.NoError(t, err)
+		t.Cleanup(stop)
+		if record != nil {
+			_, err := (&guard.Etcd{Client: opened.Client, Prefix: opened.Prefix}).Write(t.Context(), *record, 0)
+			require.NoError(t, err)
+		}
+		for range writes {
+			_, err := opened.Client.Put(t.Context(), "key", "")
+			require.NoError(t, err)
+		}
+		return at.dataDir, opened
+	}
+	_, source := running(&record, 20)
+	var saved bytes.Buffer
+	_, err := operation.Snapshot(t.Context(), source, &saved)
+	require.NoError(t, err)
+	file := filepath.Join(shortDir(t), "snapshot")
+	require.NoError(t, os.WriteFile(file, saved.Bytes(), 0o600))
+
+	for name, test := range map[string]struct {
+		record *guard.Record
+		writes int
+		margin int64
+	}{
+		"the same store":                     {&record, 40, revisionMargin},
+		"a lower revision than the snapshot": {&record, 0, unknownMargin},
+		"no record":                          {nil, 40, unknownMargin},
+		"a candidate record":                 {&guard.Record{Identity: "c", Candidate: true}, 40, unknownMargin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := running(test.record, test.writes)
+			out, err := runCommand(t, "store", "restore", file, "--data-dir="+dir)
+			require.NoError(t, err)
+			_, text, found := strings.Cut(out, "at revision ")
+			require.True(t, found, out)
+			var revision int64
+			_, err = fmt.Sscanf(text, "%d. The apiserver restarts with it now.", &revision)
+			require.NoError(t, err, text)
+			assert.Greater(t, revision, test.margin)
+			assert.Less(t, revision, test.margin+1000)
+		})
+	}
 }

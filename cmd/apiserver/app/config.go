@@ -70,7 +70,7 @@ func (o *Options) Config(ctx context.Context) (*apiserver.Config, error) {
 	}
 	// This replaces the storages of NewConfig, which did not know the flags of the watch cache.
 	config.Storages = gated.New(config.Guard, uncached...)
-	if config.Turns, err = o.Store.turns(); err != nil {
+	if config.Turns, err = o.Store.turns(config.Guard.Explain); err != nil {
 		return nil, err
 	}
 	if err := o.applyServing(config); err != nil {

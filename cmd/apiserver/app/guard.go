@@ -86,12 +86,12 @@ func (o *StoreOptions) record(endpoints ...string) (*guard.Etcd, error) {
 
 // turns returns the locks in etcd that order writes. It does not wait for a connection. The keys are below the prefix
 // of the store, so installations that share an etcd do not wait for each other.
-func (o *StoreOptions) turns() (*turns.Turns, error) {
+func (o *StoreOptions) turns(explain func(error) error) (*turns.Turns, error) {
 	client, err := o.client(o.Etcd.StorageConfig.Transport.ServerList...)
 	if err != nil {
 		return nil, err
 	}
-	return turns.New(client, o.Etcd.StorageConfig.Prefix), nil
+	return turns.New(client, o.Etcd.StorageConfig.Prefix, explain), nil
 }
 
 // client returns a client of etcd beside that of the generic server. It notices a dead connection after 15 seconds,

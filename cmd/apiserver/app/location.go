@@ -21,7 +21,8 @@ import (
 // snapshot and the end of the server, there may be more writes. A gap costs nothing: revisions have 63 bits.
 const revisionMargin = 100_000
 
-// unknownMargin is the same if no server runs, so that the last revision is not known.
+// unknownMargin is the same if the last revision is not known: no server runs, or it runs with an empty store or one that is older than
+// the snapshot.
 const unknownMargin = 1_000_000_000
 
 // location is where a command finds a store: an etcd, the data directory of an embedded one, or a snapshot.
@@ -32,6 +33,8 @@ type location struct {
 	prefix    string
 	dataDir   string
 	snapshot  string
+	// anyPrefix replaces prefix by that of the only store in the snapshot.
+	anyPrefix bool
 	// patience is how long to wait for the lock of dataDir.
 	patience time.Duration
 	// quota is the size in bytes at which an etcd that the command starts refuses writes. See store.Config.
@@ -115,7 +118,34 @@ func (l *location) openSnapshot(ctx context.Context) (*operation.Store, func(), 
 		remove()
 		return nil, nil, err
 	}
+	if l.anyPrefix {
+		if opened.Prefix, err = onlyPrefix(ctx, opened); err != nil {
+			stop()
+			remove()
+			return nil, nil, err
+		}
+	}
 	return opened, func() { stop(); remove() }, nil
+}
+
+// onlyPrefix returns the prefix of the only store in an etcd. An etcd has several after a restoration to another prefix, and an old one
+// must not be copied without a word.
+func onlyPrefix(ctx context.Context, opened *operation.Store) (string, error) {
+	found, err := operation.Find(ctx, opened.Client)
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 1 {
+		return found[0].Prefix, nil
+	}
+	if len(found) == 0 {
+		return "", errors.New("the snapshot contains no store")
+	}
+	text := fmt.Sprintf("the snapshot contains %d stores: set --from-etcd-prefix to the prefix of the one to copy", len(found))
+	for _, each := range found {
+		text += fmt.Sprintf("\n  %s: store %s at generation %d", each.Prefix, each.Record.Identity, each.Record.Generation)
+	}
+	return "", errors.New(text)
 }
 
 // connect returns a store in a running etcd. It does not wait for a connection.

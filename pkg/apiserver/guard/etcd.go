@@ -26,6 +26,9 @@ var _ Store = &Etcd{}
 // Key returns the key of the record.
 func (e *Etcd) Key() string { return path.Join("/", e.Prefix, recordName) }
 
+// PrefixOf returns the prefix of the store to which the key of a record belongs. It returns false for other keys.
+func PrefixOf(key string) (prefix string, found bool) { return strings.CutSuffix(key, "/"+recordName) }
+
 // Endpoint implements Store. It is for messages only.
 func (e *Etcd) Endpoint() string { return strings.Join(e.Client.Endpoints(), ", ") }
 

@@ -293,6 +293,10 @@ func (g *Guard) stayClosed(ctx context.Context, reading Reading, v verdict) erro
 // so it cannot open another one.
 func (g *Guard) remedy(record *Record, reason Reason) string {
 	switch {
+	case reason == Incomplete && record.Cause == Copying:
+		return "run the copy again until it is complete"
+	case reason == Incomplete && record.Cause == ByOperator:
+		return "to serve it again, run kruise-apiserver store reopen"
 	case g.config.AwaitsTakeover && reason == Empty:
 		return "run kubectl kruise takeover; to start without the objects of CustomResourceDefinitions, install with takeover=false"
 	case g.config.AwaitsTakeover && reason == Incomplete:

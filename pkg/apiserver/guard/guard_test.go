@@ -378,6 +378,33 @@ func TestLossWhileRunningEndsTheProcessAndStaysClosed(t *testing.T) {
 	}
 }
 
+// Without the evidence in the cluster, the next start would open a store whose revision fell.
+func TestEvidenceOfALossIsWrittenWhenTheClusterAnswersAgain(t *testing.T) {
+	established(t, func(w *world) {
+		w.refused.Store("update")
+		w.store.change(losses["revision fell"].change)
+		w.pass(10 * time.Minute)
+		w.isClosed(losses["revision fell"].text)
+		w.refused.Store("")
+		w.pass(2 * time.Second)
+		assert.Contains(t, w.configMap().Data["lost"], losses["revision fell"].text)
+		require.ErrorIs(t, <-w.done, ErrClosed)
+		w.start()
+		w.isClosed(losses["revision fell"].text)
+	})
+}
+
+// A program that is told to end does not wait for the cluster.
+func TestProgramEndsWithoutTheEvidence(t *testing.T) {
+	established(t, func(w *world) {
+		w.refused.Store("update")
+		w.store.change(losses["revision fell"].change)
+		w.pass(time.Minute)
+		w.cancel()
+		require.ErrorIs(t, <-w.done, ErrClosed)
+	})
+}
+
 func TestLossWhileDownIsFoundAtTheStart(t *testing.T) {
 	for name, loss := range losses {
 		if name == "revision fell" {
@@ -435,6 +462,26 @@ func TestClosedStoreSaysWhyItCannotBeOpened(t *testing.T) {
 		w.pass(2 * time.Second)
 		w.isOpen()
 		w.stop()
+	})
+}
+
+// An earlier program that does not know why the store is incomplete closes it too: it reads the same field.
+func TestStoreThatAnOperatorClosedSaysHowToReopenIt(t *testing.T) {
+	established(t, func(w *world) {
+		right := w.store.stored
+		w.store.change(func(m *memory) {
+			record := *right.Record
+			record.Incomplete, record.Cause = true, ByOperator
+			m.stored.Record = &record
+		})
+		w.pass(1100 * time.Millisecond)
+		w.isClosed("an operator has closed the store")
+		require.ErrorIs(t, <-w.done, ErrClosed)
+		w.start()
+		w.isClosed("an operator has closed the store; to serve it again, run kruise-apiserver store reopen")
+		w.store.change(func(m *memory) { m.stored.Record = right.Record })
+		w.pass(2 * time.Second)
+		w.isOpen()
 	})
 }
 
@@ -536,6 +583,32 @@ func TestDeletedConfigMapIsRecreated(t *testing.T) {
 		w.isOpen()
 		assert.Equal(t, clusterUID, w.configMap().Data["identity"])
 		assert.Equal(t, "3", w.configMap().Data["generation"])
+	})
+}
+
+// A backup of namespace kruise-system is restored into another cluster, whose apiserver then uses the same etcd. Only the
+// operator moves the store from one cluster to the other.
+func TestTwoClustersDoNotServeOneStore(t *testing.T) {
+	established(t, func(w *world) {
+		other := newWorld(w.t)
+		other.store = w.store
+		other.kube = fake.NewClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "elsewhere"}},
+			w.configMap())
+		other.start()
+		other.isClosed("the store belongs to another cluster, whose namespace kube-system has UID host; ")
+		w.pass(time.Minute)
+		w.isOpen()
+		assert.Equal(t, "host", w.store.stored.Record.Cluster)
+
+		other.annotate(w.store.stored.Record.Token())
+		w.pass(2 * time.Second)
+		other.isOpen()
+		assert.Equal(t, "elsewhere", w.store.stored.Record.Cluster)
+		w.isClosed("the store belongs to another cluster, whose namespace kube-system has UID elsewhere")
+		require.ErrorIs(t, <-w.done, ErrClosed)
+		w.start()
+		w.isClosed("the store belongs to another cluster, whose namespace kube-system has UID elsewhere; ")
+		other.stop()
 	})
 }
 

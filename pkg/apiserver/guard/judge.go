@@ -15,7 +15,7 @@ const (
 	RolledBack Reason = "RolledBack"
 	// Empty means that the cluster has no record of a store, and that the store has no objects but should have some.
 	Empty Reason = "Empty"
-	// Incomplete means that an import writes the store.
+	// Incomplete means that an import or a copy writes the store, or that an operator has closed it.
 	Incomplete Reason = "Incomplete"
 )
 
@@ -55,6 +55,17 @@ func (s *seen) marked() *Record {
 	return s.store
 }
 
+// foreign returns true if the store belongs to another cluster. The ConfigMap cannot tell: a backup of another cluster contains it too.
+func (s *seen) foreign() bool {
+	store := s.marked()
+	return store != nil && store.Cluster != "" && store.Cluster != s.host
+}
+
+// foreignText says to which cluster a store belongs.
+func foreignText(cluster string) string {
+	return fmt.Sprintf("the store belongs to another cluster, whose namespace kube-system has UID %s", cluster)
+}
+
 // identity returns the identity of the store, or an empty string if it has none.
 func (s *seen) identity() string {
 	if s.store == nil {
@@ -78,7 +89,7 @@ func (s *seen) wantsDependents() bool { return s.wantsObjects() && !s.holds && !
 func judge(s *seen) verdict {
 	switch {
 	case s.store != nil && s.store.Incomplete:
-		return verdict{closed: Incomplete, message: "the import of objects into the store is not complete"}
+		return verdict{closed: Incomplete, message: s.store.incompletion()}
 	case s.confirmed():
 		// The generation is above both, so no earlier copy of the store, and no store that another replica serves, is
 		// accepted after this.
@@ -108,6 +119,8 @@ func (s *seen) judgeExpected() verdict {
 	case store.Identity != s.cluster.Identity:
 		return verdict{closed: Replaced, message: fmt.Sprintf("this is another store: its identity is %s, expected %s",
 			store.Identity, s.cluster.Identity)}
+	case s.foreign():
+		return verdict{closed: Replaced, message: foreignText(store.Cluster)}
 	case store.Generation == RestoredGeneration:
 		return verdict{closed: RolledBack, message: fmt.Sprintf("the store was restored from a snapshot, expected generation %d",
 			s.cluster.Generation)}
@@ -125,9 +138,8 @@ func (s *seen) judgeExpected() verdict {
 func (s *seen) judgeUnexpected() verdict {
 	store := s.marked()
 	switch {
-	case store != nil && store.Cluster != "" && store.Cluster != s.host:
-		return verdict{closed: Replaced, message: fmt.Sprintf("the store belongs to another cluster, whose namespace kube-system has UID %s",
-			store.Cluster)}
+	case s.foreign():
+		return verdict{closed: Replaced, message: foreignText(store.Cluster)}
 	case s.holds && s.store == nil:
 		return verdict{generation: 1, note: "Adopted a store that holds objects and has no record yet"}
 	case s.holds:

@@ -36,6 +36,9 @@ func TestJudge(t *testing.T) {
 		"an import that is not complete, which an operator cannot open": {
 			cluster: agreed("import/0"), store: &Record{Identity: "import", Incomplete: true}, holds: true, want: Incomplete,
 		},
+		"a copy that is not complete": {
+			store: &Record{Identity: "a", Incomplete: true, Cause: Copying}, holds: true, want: Incomplete,
+		},
 		"wiped":                     {cluster: expected, want: Wiped},
 		"wiped, and named since":    {cluster: expected, store: candidate, want: Wiped},
 		"a backup without a record": {cluster: expected, holds: true, want: Wiped},
@@ -61,6 +64,15 @@ func TestJudge(t *testing.T) {
 		},
 		"another cluster's store, moved here": {
 			cluster: clusterRecord{Confirmed: "a/3"}, store: &Record{Identity: "a", Generation: 3, Cluster: "other"}, identity: "a", generation: 4,
+		},
+		"another cluster's store, and its ConfigMap": {
+			cluster: expected, store: &Record{Identity: "a", Generation: 7, Cluster: "other"}, holds: true, want: Replaced,
+		},
+		"another cluster's store, and its ConfigMap, moved here": {
+			cluster: agreed("a/7"), store: &Record{Identity: "a", Generation: 7, Cluster: "other"}, identity: "a", generation: 8,
+		},
+		"another cluster's snapshot, and its ConfigMap, moved here": {
+			cluster: agreed("a/0/y"), store: &Record{Identity: "a", Cluster: "other", Restoration: "y"}, identity: "a", generation: 8,
 		},
 		"uninstalled and reinstalled":         {cluster: expected, store: record("a", 7), holds: true, identity: "a", generation: 7},
 		"uninstalled, and the volume deleted": {cluster: expected, want: Wiped},
@@ -115,6 +127,9 @@ func TestContradiction(t *testing.T) {
 		"named by another replica": {Reading{Record: &Record{Identity: "c", Candidate: true}, Cluster: 1, Revision: 2}, Wiped, false},
 		"replaced":                 {Reading{Record: record("b", 7), Cluster: 1, Revision: 100}, Replaced, false},
 		"rolled back":              {Reading{Record: record("a", 6), Cluster: 1, Revision: 90}, RolledBack, false},
+		"opened by another cluster": {
+			Reading{Record: &Record{Identity: "a", Generation: 8, Cluster: "other"}, Cluster: 1, Revision: 120}, Replaced, false,
+		},
 		// A restore may increase the revision.
 		"rolled back with a higher revision":   {Reading{Record: record("a", 6), Cluster: 2, Revision: 1000}, RolledBack, false},
 		"rolled back within one generation":    {Reading{Record: record("a", 7), Cluster: 1, Revision: 99}, RolledBack, true},

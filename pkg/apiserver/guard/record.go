@@ -24,9 +24,22 @@ type Record struct {
 	Candidate bool `json:"candidate,omitempty"`
 	// Restoration identifies the restoration from a snapshot, until the store is opened.
 	Restoration string `json:"restoration,omitempty"`
-	// Incomplete is true while an import writes objects. No server opens such a store, and no operator can.
+	// Incomplete is true while an import or a copy writes objects, and while an operator has closed the store. No server opens such a
+	// store, and the annotation of an operator does not open it either.
 	Incomplete bool `json:"incomplete,omitempty"`
+	// Cause says why Incomplete is true. It is empty for an import.
+	Cause Cause `json:"cause,omitempty"`
 }
+
+// Cause is why a store is incomplete.
+type Cause string
+
+const (
+	// Copying means that a copy of another store writes the objects.
+	Copying Cause = "copy"
+	// ByOperator means that an operator has closed the store. It has all its objects, so no import replaces or discards them.
+	ByOperator Cause = "operator"
+)
 
 // Token identifies the store at this generation. An operator repeats it to open exactly this store.
 func (r *Record) Token() string {
@@ -35,6 +48,18 @@ func (r *Record) Token() string {
 		token += "/" + r.Restoration
 	}
 	return token
+}
+
+// incompletion says why the store is incomplete.
+func (r *Record) incompletion() string {
+	switch r.Cause {
+	case Copying:
+		return "the copy of another store into this store is not complete"
+	case ByOperator:
+		return "an operator has closed the store"
+	default:
+		return "the import of objects into the store is not complete"
+	}
 }
 
 // Restored returns the record of a store that was just restored from a snapshot of this one. Its token is new, so that a command that

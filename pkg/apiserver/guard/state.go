@@ -141,12 +141,14 @@ func (k *known) contradicts(later *Reading) (Reason, string) {
 	case later.Record == nil || later.Record.Candidate:
 		return Wiped, fmt.Sprintf("the store has lost its record; expected identity %s at generation %d", k.Record.Identity, k.Record.Generation)
 	case later.Record.Incomplete:
-		return Incomplete, "an import or an operator has closed the store"
+		return Incomplete, later.Record.incompletion()
 	case later.Record.Identity != k.Record.Identity:
 		return Replaced, fmt.Sprintf("this is another store: its identity is %s, expected %s", later.Record.Identity, k.Record.Identity)
 	case later.Record.Generation < k.Record.Generation:
 		return RolledBack, fmt.Sprintf("the store was rolled back from generation %[2]d to %[1]d",
 			later.Record.Generation, k.Record.Generation)
+	case later.Record.Cluster != k.Record.Cluster:
+		return Replaced, foreignText(later.Record.Cluster)
 	case later.Cluster != k.Cluster:
 		return Replaced, fmt.Sprintf("etcd's cluster ID changed from %x to %x", k.Cluster, later.Cluster)
 	case later.Revision < k.Revision:

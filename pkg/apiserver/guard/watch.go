@@ -83,26 +83,49 @@ func (g *Guard) shut(reason Reason, message string, unseen bool) {
 
 // report records why the guard closed, before the process exits. ctx may have ended already. The message in the
 // ConfigMap is for the operator, except for a loss that a later start cannot detect: that is kept as evidence, and
-// judge refuses the store until an operator confirms it.
+// judge refuses the store until an operator confirms it. Without the evidence, the next start would open the store, so
+// report tries until the cluster has it or ctx ends.
 func (g *Guard) report(ctx context.Context, l lost) {
 	logger := klog.FromContext(ctx)
 	logger.Error(nil, "The store is closed", "reason", l.reason, "problem", l.message)
+	logged := ""
+	for {
+		err := g.recordLoss(ctx, l)
+		if err != nil && err.Error() != logged {
+			logged = err.Error()
+			logger.Error(err, "Failed to report in the cluster that the store is closed")
+		}
+		if err == nil || !l.unseen || ctx.Err() != nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(probePeriod):
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
+	g.event(ctx, corev1.EventTypeWarning, "StoreClosed", l.message)
+}
+
+// recordLoss writes the loss to the ConfigMap. It also does so if ctx has ended.
+func (g *Guard) recordLoss(ctx context.Context, l lost) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	var err error
 	for range 3 { // Another replica may write at the same time.
-		cluster, err := readCluster(ctx, g.configMaps(), g.config.Name)
-		if err == nil {
+		var cluster clusterRecord
+		if cluster, err = readCluster(ctx, g.configMaps(), g.config.Name); err == nil {
 			if l.unseen {
 				cluster.Lost = l.message
 			}
 			_, err = cluster.write(ctx, g.configMaps(), "closed: "+l.message)
 		}
 		if err == nil {
-			break
+			return nil
 		}
-		logger.Error(err, "Failed to report in the cluster that the store is closed")
 	}
-	g.event(ctx, corev1.EventTypeWarning, "StoreClosed", l.message)
+	return err
 }
 
 // advance increases the generation by one, first in the store and then in the cluster. A failed step is repeated the

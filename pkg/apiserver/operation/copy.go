@@ -3,7 +3,6 @@ package operation
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,9 +16,8 @@ import (
 )
 
 const (
-	// markerName is the last part of a key that exists while a copy is incomplete. No server opens such a store, because the record
-	// is written last.
-	markerName = "store-copy"
+	// stepName is the last part of a key that a copy writes only to raise the revision of the target.
+	stepName = "store-copy"
 	// writers is the number of concurrent requests to the target. etcd groups concurrent writes into one write to its
 	// disk.
 	writers = 64
@@ -33,18 +31,14 @@ var encryptedPrefix = []byte("k8s:enc:")
 
 // Copied is the result of a copy.
 type Copied struct {
-	Record  guard.Record
+	// Source is the record of the source, and Record that of the copy.
+	Source, Record guard.Record
+
 	Objects int
 	// Before is true if an earlier copy was complete, so that nothing was left to do.
 	Before bool
 	// Revision is the revision of the target after the copy.
 	Revision int64
-}
-
-// marker is the content of the marker's key. It says of which store the incomplete copy is.
-type marker struct {
-	Identity   string `json:"identity"`
-	Generation int64  `json:"generation"`
 }
 
 // Copy copies all objects and the record into an empty prefix of another etcd. Nothing may write the source meanwhile: Copy fails if
@@ -60,11 +54,11 @@ func CopyObjects(ctx context.Context, from, to *Store, move bool) (Copied, error
 	return copyTo(ctx, from, to, move, false)
 }
 
-// copyTo does the steps in this order: mark the target as incomplete, copy the objects, check that the source did not
-// change, and write the record. A crash at any point leaves a target without a record, which no server opens, and
-// with the marker, so that the next copy may clear it.
+// copyTo does the steps in this order: write an incomplete record to the target, copy the objects, check that the source did not
+// change, and write the final record. A crash at any point leaves the incomplete record: no server opens such a store, and the next
+// copy may clear it.
 func copyTo(ctx context.Context, from, to *Store, move, raise bool) (Copied, error) {
-	record, err := from.wanted(ctx, move)
+	source, record, err := from.wanted(ctx, move)
 	if err != nil {
 		return Copied{}, fmt.Errorf("source: %w", err)
 	}
@@ -77,11 +71,8 @@ func copyTo(ctx context.Context, from, to *Store, move, raise bool) (Copied, err
 	if move && isCopy(target.Record, record) {
 		return Copied{Record: *target.Record, Before: true, Revision: target.Revision}, nil
 	}
-	// An interrupted copy starts again from an empty prefix.
-	if err := to.clear(ctx, target.Record); err != nil {
-		return Copied{}, fmt.Errorf("target: %w", err)
-	}
-	if err := to.mark(ctx, marker{record.Identity, record.Generation}); err != nil {
+	version, err := to.begin(ctx, record)
+	if err != nil {
 		return Copied{}, fmt.Errorf("target: %w", err)
 	}
 	// All pages are of one revision, which unchanged compares with.
@@ -98,19 +89,20 @@ func copyTo(ctx context.Context, from, to *Store, move, raise bool) (Copied, err
 			return Copied{}, fmt.Errorf("target: %w", err)
 		}
 	}
-	final, err := to.complete(ctx, record)
-	return Copied{Record: record, Objects: c.objects, Revision: final}, err
+	final, err := to.complete(ctx, record, version)
+	return Copied{Source: source, Record: record, Objects: c.objects, Revision: final}, err
 }
 
 // isCopy returns true if a store with this record is a complete copy, which a server may have changed since.
 func isCopy(known *guard.Record, wanted guard.Record) bool {
-	return known != nil && !known.Candidate && known.Identity == wanted.Identity && known.Generation >= wanted.Generation
+	return known != nil && !known.Candidate && known.Cause != guard.Copying &&
+		known.Identity == wanted.Identity && known.Generation >= wanted.Generation
 }
 
 // CopiedBefore looks whether a store may be replaced by a copy. Before is true in the result if it is a complete copy already. A store
 // with another identity is an error.
 func CopiedBefore(ctx context.Context, from, to *Store, move bool) (Copied, error) {
-	record, err := from.wanted(ctx, move)
+	_, record, err := from.wanted(ctx, move)
 	if err != nil {
 		return Copied{}, fmt.Errorf("source: %w", err)
 	}
@@ -126,61 +118,76 @@ func CopiedBefore(ctx context.Context, from, to *Store, move bool) (Copied, erro
 	return Copied{}, nil
 }
 
-// wanted returns the record of the copy.
-func (s *Store) wanted(ctx context.Context, move bool) (guard.Record, error) {
-	source, err := s.record().Read(ctx)
+// wanted returns the record of the source, and the one that its copy gets.
+func (s *Store) wanted(ctx context.Context, move bool) (source, record guard.Record, err error) {
+	reading, err := s.record().Read(ctx)
 	if err != nil {
-		return guard.Record{}, err
+		return source, record, err
 	}
-	if source.Record == nil || source.Record.Candidate {
-		return guard.Record{}, fmt.Errorf("there is no store below the prefix %s", s.Prefix)
+	if reading.Record == nil || reading.Record.Candidate {
+		return source, record, fmt.Errorf("there is no store below the prefix %s", s.Prefix)
+	}
+	source = *reading.Record
+	if source.Cause == guard.Copying {
+		return source, record, fmt.Errorf("the prefix %s holds an incomplete copy of a store: copy the original instead", s.Prefix)
 	}
 	if !move {
-		return source.Record.Restored(), nil
+		return source, source.Restored(), nil
 	}
-	record := *source.Record
+	record = source
 	record.Generation++
 	record.Restoration = ""
-	return record, nil
+	return source, record, nil
 }
 
-// clear checks that the prefix is empty. It removes what an incomplete copy has left. A candidate record does not
-// count, because a closed guard writes one into any empty store.
-func (s *Store) clear(ctx context.Context, record *guard.Record) error {
+// begin makes the empty prefix an incomplete copy and returns the version of its record. From then on, no server opens the store, also
+// if the cluster has no record of it. It removes what an interrupted copy has left.
+func (s *Store) begin(ctx context.Context, record guard.Record) (version int64, err error) {
+	record.Incomplete, record.Cause = true, guard.Copying
+	for {
+		reading, err := s.record().Read(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if err := s.replaceable(ctx, reading.Record); err != nil {
+			return 0, err
+		}
+		begun, err := s.record().Write(ctx, record, reading.Version)
+		if errors.Is(err, guard.ErrChanged) {
+			continue // A closed server has given the store a name at the same time.
+		}
+		if err != nil {
+			return 0, err
+		}
+		return begun.Version, s.clear(ctx)
+	}
+}
+
+// replaceable returns an error if the prefix holds anything other than an incomplete copy. A candidate record does not count, because a
+// closed guard writes one into any empty store.
+func (s *Store) replaceable(ctx context.Context, record *guard.Record) error {
+	if record != nil && record.Cause == guard.Copying {
+		return nil // The objects are what an interrupted copy has left.
+	}
 	if record != nil && !record.Candidate {
 		return fmt.Errorf("the prefix %s holds another store with identity %s at generation %d: choose an empty prefix",
 			s.Prefix, record.Identity, record.Generation)
 	}
-	// The marker is the proof that the objects are what a copy has left.
-	marked, err := s.Client.Get(ctx, s.root()+markerName)
-	if err != nil {
-		return err
-	}
 	holds, err := s.record().Holds(ctx)
-	if err != nil {
-		return err
-	}
-	// Without the marker, the objects are of something else.
-	if len(marked.Kvs) == 0 && holds {
+	if err == nil && holds {
 		return fmt.Errorf("the prefix %s holds objects: choose an empty prefix", s.Prefix)
 	}
-	// Only keys of this installation are removed.
+	return err
+}
+
+// clear removes all objects. Only keys of this installation are removed.
+func (s *Store) clear(ctx context.Context) error {
 	for _, group := range s.Groups {
 		if _, err := s.Client.Delete(ctx, s.root()+group+"/", clientv3.WithPrefix()); err != nil {
-			return fmt.Errorf("remove what an incomplete copy has left: %w", err)
+			return fmt.Errorf("remove the objects of %s: %w", group, err)
 		}
 	}
 	return nil
-}
-
-// mark writes the marker. It exists before the first object is written.
-func (s *Store) mark(ctx context.Context, m marker) error {
-	value, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	_, err = s.Client.Put(ctx, s.root()+markerName, string(value))
-	return err
 }
 
 // copying counts the objects of a copy.
@@ -242,9 +249,9 @@ func (s *Store) unchanged(ctx context.Context, revision int64, objects int) erro
 
 // raise makes the revision of the target at least as high as that of the source. A client that waits for a later
 // revision than the current one would miss changes until then. Each write raises the revision of etcd by one, so it
-// writes the marker again and again.
+// writes one key again and again.
 func (s *Store) raise(ctx context.Context, revision int64) error {
-	current, err := s.Client.Get(ctx, s.root()+markerName)
+	current, err := s.Client.Get(ctx, s.root()+stepName)
 	if err != nil {
 		return err
 	}
@@ -257,12 +264,11 @@ func (s *Store) raise(ctx context.Context, revision int64) error {
 	if missing <= 0 {
 		return nil
 	}
-	value := string(current.Kvs[0].Value)
 	raising, ctx := errgroup.WithContext(ctx)
 	raising.SetLimit(writers)
 	for step := int64(0); step < missing && ctx.Err() == nil; step++ {
 		raising.Go(func() error {
-			_, err := s.Client.Put(ctx, s.root()+markerName, value)
+			_, err := s.Client.Put(ctx, s.root()+stepName, "")
 			return err
 		})
 	}
@@ -272,26 +278,17 @@ func (s *Store) raise(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// complete writes the record, removes the marker, and compacts the revisions in which the copy is not complete. A
-// client that goes on with a list at one of them would miss objects. The record and the marker change in one
-// transaction, so there is no moment with both or neither.
-func (s *Store) complete(ctx context.Context, record guard.Record) (int64, error) {
-	value, err := json.Marshal(record)
-	if err != nil {
-		return 0, err
+// complete replaces exactly the record that begin has written, and compacts the revisions in which the copy is not complete. A client
+// that goes on with a list at one of them would miss objects.
+func (s *Store) complete(ctx context.Context, record guard.Record, version int64) (int64, error) {
+	if _, err := s.Client.Delete(ctx, s.root()+stepName); err != nil {
+		return 0, fmt.Errorf("complete the copy: %w", err)
 	}
-	// Without the marker, another process has cleared the prefix or completed the copy.
-	done, err := s.Client.Txn(ctx).
-		If(clientv3.Compare(clientv3.CreateRevision(s.root()+markerName), "!=", 0)).
-		Then(clientv3.OpPut(s.record().Key(), string(value)), clientv3.OpDelete(s.root()+markerName)).Commit()
+	done, err := s.record().Write(ctx, record, version)
 	if err != nil {
 		return 0, fmt.Errorf("complete the copy: %w", err)
 	}
-	if !done.Succeeded {
-		return 0, errors.New("another process removed the marker of the copy")
-	}
-	revision := done.Header.GetRevision()
-	return revision, s.compact(ctx, revision)
+	return done.Revision, s.compact(ctx, done.Revision)
 }
 
 // compact removes the revisions before this one. It is no error if they are gone already.

@@ -96,8 +96,11 @@ func (i *Importer) Check(ctx context.Context) error {
 // an incomplete copy.
 func (i *Importer) check(ctx context.Context) (guard.Reading, error) {
 	reading, err := i.Store.record().Read(ctx)
-	if err != nil || reading.Record != nil && reading.Record.Incomplete {
+	if err != nil {
 		return reading, err
+	}
+	if reading.Record != nil && reading.Record.Incomplete {
+		return reading, i.Store.imported(reading.Record)
 	}
 	holds, err := i.Store.record().Holds(ctx)
 	if err != nil {
@@ -107,14 +110,23 @@ func (i *Importer) check(ctx context.Context) (guard.Reading, error) {
 		return reading, fmt.Errorf("the prefix %s holds the store with identity %s at generation %d: an import would replace its objects; "+
 			"choose an empty prefix", i.Store.Prefix, reading.Record.Identity, reading.Record.Generation)
 	}
-	marked, err := i.Store.Client.Get(ctx, i.Store.root()+markerName)
-	if err != nil {
-		return reading, err
-	}
-	if holds || len(marked.Kvs) > 0 {
+	if holds {
 		return reading, fmt.Errorf("the prefix %s holds objects: choose an empty prefix", i.Store.Prefix)
 	}
 	return reading, nil
+}
+
+// imported returns an error if an incomplete store is not that of an import.
+func (s *Store) imported(record *guard.Record) error {
+	switch record.Cause {
+	case guard.Copying:
+		return fmt.Errorf("the prefix %s holds an incomplete copy of a store: repeat the copy, or choose an empty prefix", s.Prefix)
+	case guard.ByOperator:
+		return fmt.Errorf("the prefix %s holds the store with identity %s at generation %d, which an operator has closed: open it with store "+
+			"reopen, or choose an empty prefix; if all its objects are somewhere else, run store begin-import --replace-closed",
+			s.Prefix, record.Identity, record.Generation)
+	}
+	return nil
 }
 
 // Begin writes a record that keeps servers from opening the store. It is an error if the store belongs to an
@@ -139,7 +151,35 @@ func (i *Importer) Begin(ctx context.Context) error {
 	}
 }
 
-// Close makes every server close the store, until Complete. The record keeps its identity. A server notices within a
+// Replace lets imports replace the objects of a store that an operator has closed. Any other store stays as it is.
+func (i *Importer) Replace(ctx context.Context) error {
+	return i.Store.changeRecord(ctx, func(record *guard.Record) {
+		if record.Cause == guard.ByOperator {
+			record.Cause = ""
+		}
+	})
+}
+
+// Reopen lets servers open the store that Close has closed. It can be repeated. Other incomplete stores are an error.
+func (i *Importer) Reopen(ctx context.Context) error {
+	reading, err := i.Store.record().Read(ctx)
+	switch known := reading.Record; {
+	case err != nil:
+		return err
+	case known == nil || known.Candidate:
+		return fmt.Errorf("there is no store below the prefix %s", i.Store.Prefix)
+	case !known.Incomplete:
+		return nil
+	case known.Cause != guard.ByOperator:
+		return fmt.Errorf("the prefix %s holds an incomplete import or copy: repeat it until it is complete", i.Store.Prefix)
+	}
+	record := *reading.Record
+	record.Incomplete, record.Cause = false, ""
+	_, err = i.Store.record().Write(ctx, record, reading.Version)
+	return err
+}
+
+// Close makes every server close the store, until Reopen. The record keeps its identity. A server notices within a
 // second, at its next probe.
 func (i *Importer) Close(ctx context.Context) error {
 	for {
@@ -154,7 +194,7 @@ func (i *Importer) Close(ctx context.Context) error {
 			return nil
 		}
 		record := *reading.Record
-		record.Incomplete = true
+		record.Incomplete, record.Cause = true, guard.ByOperator
 		if _, err := i.Store.record().Write(ctx, record, reading.Version); !errors.Is(err, guard.ErrChanged) {
 			return err // A server advanced the generation at the same time otherwise.
 		}
@@ -208,6 +248,9 @@ func (i *Importer) Complete(ctx context.Context, record guard.Record) (revision 
 	case !known.Incomplete:
 		return 0, fmt.Errorf("the prefix %s holds the store with identity %s: choose an empty prefix", i.Store.Prefix, known.Identity)
 	}
+	if err := i.Store.imported(reading.Record); err != nil {
+		return 0, err
+	}
 	done, err := i.Store.record().Write(ctx, record, reading.Version)
 	if err != nil {
 		return 0, err
@@ -215,9 +258,8 @@ func (i *Importer) Complete(ctx context.Context, record guard.Record) (revision 
 	return done.Revision, i.Store.compact(ctx, done.Revision)
 }
 
-// Discard removes everything that imports wrote to a store that no server has opened. The record is removed last, and
-// only if it did not change meanwhile: until then no server opens the store. It does nothing for a store without a
-// record.
+// Discard removes everything that imports, or an incomplete copy, wrote to a store that no server has opened. The record is removed
+// last, and only if it did not change meanwhile: until then no server opens the store. It does nothing for a store without a record.
 func (i *Importer) Discard(ctx context.Context) error {
 	reading, err := i.Store.record().Read(ctx)
 	if err != nil || reading.Record == nil || reading.Record.Candidate {
@@ -226,14 +268,15 @@ func (i *Importer) Discard(ctx context.Context) error {
 	if !reading.Record.Incomplete {
 		return fmt.Errorf("the prefix %s holds the store with identity %s, which is in use", i.Store.Prefix, reading.Record.Identity)
 	}
+	if reading.Record.Cause == guard.ByOperator {
+		return i.Store.imported(reading.Record)
+	}
 	value, err := json.Marshal(reading.Record)
 	if err != nil {
 		return err
 	}
-	for _, group := range i.Store.Groups {
-		if _, err := i.Store.Client.Delete(ctx, i.Store.root()+group+"/", clientv3.WithPrefix()); err != nil {
-			return fmt.Errorf("remove the objects of %s: %w", group, err)
-		}
+	if err := i.Store.clear(ctx); err != nil {
+		return err
 	}
 	_, err = i.Store.Client.Txn(ctx).If(clientv3.Compare(clientv3.Value(i.Store.record().Key()), "=", string(value))).
 		Then(clientv3.OpDelete(i.Store.record().Key())).Commit()

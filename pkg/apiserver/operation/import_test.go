@@ -87,9 +87,48 @@ func TestImportsSpareStoresInUse(t *testing.T) {
 	assert.Equal(t, "object 0", unknown.Store.has(t, objectKey(0)))
 
 	copied := newImporter(t)
-	require.NoError(t, copied.Store.mark(t.Context(), marker{Identity: "copy"}))
+	_, err = copied.Store.begin(t.Context(), known)
+	require.NoError(t, err)
 	_, err = copied.Import(t.Context(), entries(0, 1, "v1"))
-	require.ErrorContains(t, err, "choose an empty prefix", "an incomplete copy is not an import")
+	require.ErrorContains(t, err, "repeat the copy, or choose an empty prefix", "an incomplete copy is not an import")
+	_, err = copied.Complete(t.Context(), final)
+	require.ErrorContains(t, err, "repeat the copy, or choose an empty prefix")
+	require.NoError(t, copied.Discard(t.Context()))
+	assert.Nil(t, copied.Store.recorded(t), "the prefix is empty again")
+}
+
+// TestClosedStoreKeepsItsObjects closes a store of an installation. Only an explicit command lets an import replace its objects.
+func TestClosedStoreKeepsItsObjects(t *testing.T) {
+	t.Parallel()
+	i := newImporter(t)
+	i.Store.fill(t, known, 2)
+	require.NoError(t, i.Close(t.Context()))
+	closed := known
+	closed.Incomplete, closed.Cause = true, guard.ByOperator
+	assert.Equal(t, closed, *i.Store.recorded(t))
+
+	const refused = "the store with identity a-b-c at generation 7, which an operator has closed: open it with store reopen"
+	_, err := i.Import(t.Context(), entries(0, 1, "v1"))
+	require.ErrorContains(t, err, refused)
+	require.ErrorContains(t, i.Check(t.Context()), refused)
+	require.ErrorContains(t, i.Discard(t.Context()), refused)
+	_, err = i.Complete(t.Context(), final)
+	require.ErrorContains(t, err, refused)
+	assert.Equal(t, "object 0", i.Store.has(t, objectKey(0)))
+	assert.Equal(t, closed, *i.Store.recorded(t))
+	for range 2 {
+		require.NoError(t, i.Reopen(t.Context()))
+		assert.Equal(t, known, *i.Store.recorded(t))
+	}
+
+	require.NoError(t, i.Replace(t.Context()))
+	assert.Equal(t, known, *i.Store.recorded(t), "an open store is not given up")
+	require.NoError(t, i.Close(t.Context()))
+	require.NoError(t, i.Replace(t.Context()))
+	require.ErrorContains(t, i.Reopen(t.Context()), "holds an incomplete import or copy")
+	done, err := i.Import(t.Context(), entries(0, 1, "v1"))
+	require.NoError(t, err)
+	assert.Equal(t, Imported{Objects: 1, Written: 1, Deleted: 1, Revision: done.Revision}, done)
 }
 
 // TestImportReplacesTheCandidate imports into the store of a closed server, which has given it a name.

@@ -9,12 +9,16 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/storage/value"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"kruise.io/kruise/pkg/apiserver/guard"
 	"kruise.io/kruise/pkg/apiserver/store"
@@ -103,7 +107,7 @@ func TestCopyHasAllObjectsAndALaterRevision(t *testing.T) {
 		assert.Equal(t, from.has(t, objectKey(i)), to.has(t, objectKey(i)))
 	}
 	assert.Empty(t, to.has(t, "/registry/kruise.io/turns/x"))
-	assert.Empty(t, to.has(t, to.root()+markerName))
+	assert.Empty(t, to.has(t, to.root()+stepName))
 	assert.Equal(t, &guard.Record{Identity: "a-b-c", Generation: 8, Cluster: "uid"}, to.recorded(t), "later than the source")
 	_, err = to.Client.Get(t.Context(), objectKey(0), clientv3.WithRev(copied.Revision-1))
 	assert.ErrorContains(t, err, "compacted", "an incomplete copy must not be read")
@@ -158,6 +162,12 @@ func TestCopyRefuses(t *testing.T) {
 		"a target with objects": {
 			func(_, to *Store) { to.put(t, objectKey(0), "theirs") }, "holds objects: choose an empty prefix",
 		},
+		"a source that is an incomplete copy": {
+			func(from, _ *Store) {
+				from.fill(t, guard.Record{Identity: "x", Incomplete: true, Cause: guard.Copying}, 0)
+			},
+			"holds an incomplete copy of a store",
+		},
 		"encrypted objects below another prefix": {
 			func(from, to *Store) { to.Prefix = "/other"; from.put(t, objectKey(0), "k8s:enc:aesgcm:v1:1:x") },
 			"use the prefix /registry/kruise.io for the target too",
@@ -174,21 +184,63 @@ func TestCopyRefuses(t *testing.T) {
 	}
 }
 
-// TestInterruptedCopyIsRepeated leaves a copy without its record, and the record of a server that has looked at it.
+// TestInterruptedCopyIsRepeated interrupts a copy to a store that a closed server has given a name.
 func TestInterruptedCopyIsRepeated(t *testing.T) {
 	from, to := newStore(t), newStore(t)
 	from.fill(t, known, 2)
-	require.NoError(t, to.mark(t.Context(), marker{"a-b-c", 8}))
-	to.put(t, objectKey(9), "deleted in the source since")
-	candidate, err := json.Marshal(guard.Record{Identity: "x", Candidate: true})
+	to.fill(t, guard.Record{Identity: "x", Candidate: true}, 0)
+	_, err := to.begin(t.Context(), known)
 	require.NoError(t, err)
-	to.put(t, to.root()+"store-guard", string(candidate))
+	to.put(t, objectKey(9), "deleted in the source since")
 
 	copied, err := Copy(t.Context(), from, to, true)
 	require.NoError(t, err)
 	assert.Equal(t, 2, copied.Objects)
 	assert.Empty(t, to.has(t, objectKey(9)))
 	assert.Equal(t, int64(8), to.recorded(t).Generation)
+}
+
+// TestIncompleteCopyIsNotServed interrupts a copy behind its first object. The cluster has no record of a store, so a server would adopt
+// a store with objects.
+func TestIncompleteCopyIsNotServed(t *testing.T) {
+	from, to := newStore(t), newStore(t)
+	from.fill(t, known, 1)
+	from.put(t, objectKey(1), "k8s:enc:aesgcm:v1:1:x")
+	to.Prefix = "/other"
+	_, err := Copy(t.Context(), from, to, false)
+	require.ErrorContains(t, err, "is encrypted")
+	holds, err := to.record().Holds(t.Context())
+	require.NoError(t, err)
+	require.True(t, holds)
+
+	g, done := guard.New(), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer func() { cancel(); <-done }()
+	go func() {
+		defer close(done)
+		_ = g.Run(ctx, guard.Config{
+			Store: to.record(), Namespace: "kruise-system", Name: guard.ConfigMapName,
+			Kube: fake.NewClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "uid"}}),
+			Open: func(context.Context) error { return nil },
+		})
+	}()
+	require.Eventually(t, func() bool {
+		err := g.Ready()
+		return err == nil || strings.HasPrefix(err.Error(), "the store is closed: ")
+	}, 10*time.Second, 10*time.Millisecond)
+	assert.ErrorContains(t, g.Check(), "the copy of another store into this store is not complete; run the copy again until it is complete")
+}
+
+// TestCopyReplacesOnlyItsOwnRecord lets another process write the record of the target during the copy.
+func TestCopyReplacesOnlyItsOwnRecord(t *testing.T) {
+	s := newStore(t)
+	version, err := s.begin(t.Context(), known)
+	require.NoError(t, err)
+	other := guard.Record{Identity: "other", Generation: 1}
+	s.fill(t, other, 0)
+	_, err = s.complete(t.Context(), known, version)
+	require.ErrorIs(t, err, guard.ErrChanged)
+	assert.Equal(t, other, *s.recorded(t))
 }
 
 // TestSourceMustNotChange writes or deletes an object of the source after it was read.
@@ -207,7 +259,6 @@ func TestSourceMustNotChange(t *testing.T) {
 
 func TestRevisionOfTheTargetIsNotRaisedWithoutLimit(t *testing.T) {
 	to := newStore(t)
-	require.NoError(t, to.mark(t.Context(), marker{"a-b-c", 8}))
 	assert.ErrorContains(t, to.raise(t.Context(), MaxRaise+1000), "etcdutl snapshot restore")
 }
 

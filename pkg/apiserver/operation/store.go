@@ -2,6 +2,7 @@ package operation
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path"
 
@@ -14,12 +15,56 @@ import (
 // pageSize is the number of keys that one request reads.
 const pageSize = 200
 
+// keysPageSize is the same for requests that read no values.
+const keysPageSize = 10_000
+
 // Store is the part of an etcd that belongs to one installation.
 type Store struct {
 	Client *clientv3.Client
 	// Prefix is the common prefix of all keys. Groups are the parts below it that contain objects.
 	Prefix string
 	Groups []string
+}
+
+// Found is a store in an etcd.
+type Found struct {
+	Prefix string
+	Record guard.Record
+}
+
+// Find returns the stores in an etcd, ordered by key. Each has a record. Incomplete copies are no stores, and neither are prefixes that
+// only a closed server has named.
+func Find(ctx context.Context, client *clientv3.Client) ([]Found, error) {
+	var all []Found
+	next := "\x00"
+	for more := true; more; {
+		page, err := client.Get(ctx, next, clientv3.WithFromKey(), clientv3.WithKeysOnly(), clientv3.WithLimit(keysPageSize))
+		if err != nil {
+			return nil, fmt.Errorf("look for stores: %w", err)
+		}
+		for _, kv := range page.Kvs {
+			prefix, found := guard.PrefixOf(string(kv.Key))
+			if !found {
+				continue
+			}
+			value, err := client.Get(ctx, string(kv.Key))
+			if err != nil {
+				return nil, fmt.Errorf("look for stores: %w", err)
+			}
+			var record guard.Record
+			// Objects of others can have the same name.
+			if len(value.Kvs) == 0 || json.Unmarshal(value.Kvs[0].Value, &record) != nil || record.Identity == "" {
+				continue
+			}
+			if !record.Candidate && record.Cause != guard.Copying {
+				all = append(all, Found{prefix, record})
+			}
+		}
+		if more = page.More; more {
+			next = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
+		}
+	}
+	return all, nil
 }
 
 // record returns the store of the record, as the guard uses it.

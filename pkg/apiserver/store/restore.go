@@ -45,6 +45,9 @@ type RestoreConfig struct {
 	// After is the last known revision of the store that is replaced. The revision of the restored store is by Margin higher than
 	// that of the snapshot and than After, because clients compare revisions.
 	After, Margin int64
+	// UnknownMargin replaces Margin if After is lower than the revision of the snapshot. After is then not the last revision of the
+	// store that the snapshot is of, which is not known. Zero means Margin.
+	UnknownMargin int64
 	// Finish changes the restored store in its temporary directory, before a start can use it. It may be nil.
 	Finish func(ctx context.Context, dir string) error
 }
@@ -108,7 +111,11 @@ func prepareMember(ctx context.Context, dir string, from io.Reader, config Resto
 		return Restored{}, fmt.Errorf("the snapshot is damaged or not a snapshot of etcd: %w", err)
 	}
 	// After is zero if the replaced store is not known; the snapshot then counts alone.
-	bump := max(config.After-status.Revision, 0) + config.Margin
+	margin := config.Margin
+	if config.After < status.Revision && config.UnknownMargin > 0 {
+		margin = config.UnknownMargin
+	}
+	bump := max(config.After-status.Revision, 0) + margin
 	err = manager.Restore(snapshot.RestoreConfig{
 		SnapshotPath: file, OutputDataDir: filepath.Join(dir, "data"),
 		Name: memberName, PeerURLs: []string{advertised}, InitialCluster: memberName + "=" + advertised, InitialClusterToken: "etcd-cluster",

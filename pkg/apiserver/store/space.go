@@ -46,6 +46,8 @@ type Space struct {
 	client   *clientv3.Client
 	endpoint string
 	quota    int64
+	// alarms returns the alarms that the member knows. The request for them would go through raft, which writes to the disk.
+	alarms func() []*pb.AlarmMember
 
 	// problem is why there is no space for new objects. It is empty if there is space.
 	problem atomic.Pointer[string]
@@ -62,7 +64,7 @@ func (e *Embedded) Space() (*Space, error) {
 		return nil, fmt.Errorf("create a client for the embedded etcd: %w", err)
 	}
 	registerSpaceMetrics()
-	return &Space{client: client, endpoint: e.Endpoint, quota: e.quota}, nil
+	return &Space{client: client, endpoint: e.Endpoint, quota: e.quota, alarms: e.etcd.Server.Alarms}, nil
 }
 
 // Problem returns why there is no space for new objects, or an empty string if there is space. It never blocks.
@@ -97,18 +99,14 @@ type usage struct {
 	refuses bool
 }
 
-// look reads the sizes and the alarm from etcd, and publishes the sizes as metrics.
+// look reads the sizes and the alarm without a write, and publishes the sizes as metrics.
 func (s *Space) look(ctx context.Context) (usage, error) {
 	status, err := s.client.Status(ctx, s.endpoint)
 	if err != nil {
 		return usage{}, fmt.Errorf("read the status: %w", err)
 	}
-	alarms, err := s.client.AlarmList(ctx)
-	if err != nil {
-		return usage{}, fmt.Errorf("list the alarms: %w", err)
-	}
 	u := usage{file: status.DbSize, inUse: status.DbSizeInUse, revision: status.Header.GetRevision()}
-	u.refuses = slices.ContainsFunc(alarms.Alarms, func(alarm *pb.AlarmMember) bool { return alarm.GetAlarm() == pb.AlarmType_NOSPACE })
+	u.refuses = slices.ContainsFunc(s.alarms(), func(alarm *pb.AlarmMember) bool { return alarm.GetAlarm() == pb.AlarmType_NOSPACE })
 	sizeMetric.Set(float64(u.file))
 	inUseMetric.Set(float64(u.inUse))
 	quotaMetric.Set(float64(s.quota))

@@ -53,6 +53,23 @@ func TestOldRevisionsDoNotFillTheStore(t *testing.T) {
 	}
 }
 
+// TestIdleStoreIsNotWritten counts the entries of raft, each of which is written to the disk.
+func TestIdleStoreIsNotWritten(t *testing.T) {
+	c, space, _ := small(t)
+	written := func() uint64 {
+		status, err := c.Status(t.Context(), space.endpoint)
+		require.NoError(t, err)
+		return status.RaftIndex
+	}
+	require.NoError(t, space.keep(t.Context()))
+	before := written()
+	const rounds = 10
+	for range rounds {
+		require.NoError(t, space.keep(t.Context()))
+	}
+	assert.Less(t, written()-before, uint64(rounds), "etcd itself writes its version once after the start")
+}
+
 // TestStoreThatRefusesRecovers makes etcd raise its alarm, which a restart does not clear.
 func TestStoreThatRefusesRecovers(t *testing.T) {
 	c, space, commit := small(t)

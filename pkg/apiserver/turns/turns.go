@@ -22,6 +22,8 @@ const (
 type Turns struct {
 	client *clientv3.Client
 	prefix string
+	// explain translates an error of etcd into the error for clients.
+	explain func(error) error
 	// ttl is leaseTTL, and shorter in tests. A server renews its lease three times in this time, and then learns if it was lost.
 	ttl time.Duration
 	// hold is longestHold, and another time in tests.
@@ -50,10 +52,11 @@ type held struct {
 	since time.Time
 }
 
-// New returns Turns for all servers whose keys in etcd have the prefix. It does not connect.
-func New(client *clientv3.Client, prefix string) *Turns {
+// New returns Turns for all servers whose keys in etcd have the prefix. It does not connect. explain translates an error of etcd, as for
+// other writes.
+func New(client *clientv3.Client, prefix string, explain func(error) error) *Turns {
 	return &Turns{
-		client: client, prefix: path.Join("/", prefix, "turns"), ttl: leaseTTL, hold: longestHold,
+		client: client, prefix: path.Join("/", prefix, "turns"), explain: explain, ttl: leaseTTL, hold: longestHold,
 		leasing: make(chan struct{}, 1), kinds: map[string]*kind{},
 	}
 }
@@ -72,7 +75,7 @@ func (t *Turns) Take(ctx context.Context, name string) (turn context.Context, do
 		lock, err := t.acquire(ctx, name)
 		if err != nil {
 			<-k.token
-			return nil, nil, err
+			return nil, nil, t.explain(err)
 		}
 		h = &held{lock: lock, since: time.Now()}
 	case <-ctx.Done():

@@ -2,6 +2,8 @@ package turns
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,9 +17,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"kruise.io/kruise/pkg/apiserver/guard"
 	"kruise.io/kruise/pkg/apiserver/store"
 )
 
@@ -49,7 +54,7 @@ func withEtcd(run func() int) int {
 func newServers(t *testing.T, count int) (servers []*Turns, client *clientv3.Client) {
 	t.Helper()
 	for range count {
-		servers = append(servers, New(newClient(t), t.Name()))
+		servers = append(servers, New(newClient(t), t.Name(), guard.New().Explain))
 	}
 	client = newClient(t)
 	t.Cleanup(func() { // The locks are given back before the clients are closed.
@@ -92,6 +97,27 @@ func TestTurnCostsTwoWrites(t *testing.T) {
 		turn()
 	}
 	assert.Equal(t, uint64(20), writes()-before)
+}
+
+// A lock is a write too. etcd refuses it when it is full, and a repetition does not help.
+func TestTurnInAFullEtcd(t *testing.T) {
+	dir, err := os.MkdirTemp("", "turns") //nolint:usetesting // t.TempDir is longer than a socket's path may be
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	member, err := store.Start(t.Context(), store.Config{Dir: dir, QuotaBytes: 2 << 20, MaxRequestBytes: store.DefaultMaxRequestBytes})
+	require.NoError(t, err)
+	t.Cleanup(member.Stop)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{member.Endpoint}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	for i := 0; err == nil; i++ {
+		_, err = client.Put(t.Context(), fmt.Sprint(i), strings.Repeat("x", 200<<10))
+	}
+	require.ErrorIs(t, err, rpctypes.ErrNoSpace)
+	_, _, err = New(client, t.Name(), guard.New().Explain).Take(t.Context(), "sidecarsets")
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	require.True(t, ok, "%v", err)
+	assert.EqualValues(t, 507, status.Status().Code)
 }
 
 // Each request reads a number and writes the next one. Requests that overlap would write the same number.
@@ -306,7 +332,7 @@ func TestCutOffServerEndsItsTurnBeforeAnotherBeginsOne(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
-	lonely := New(client, t.Name())
+	lonely := New(client, t.Name(), guard.New().Explain)
 	lonely.ttl = 2 * time.Second // The shortest that etcd grants.
 	for range 5 {
 		turn, _, err := lonely.Take(t.Context(), "sidecarsets")

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,7 +21,8 @@ const refreshPeriod = 10 * time.Millisecond
 // Turns lets one request at a time write the objects of a kind, among all servers of the installation.
 type Turns interface {
 	// Take waits until it is the caller's turn for the named kind, or ctx ends. The turn lasts until done is called. If it is lost
-	// before, the returned context ends: what was checked in this turn must not be written then.
+	// before, the returned context ends: what was checked in this turn must not be written then. An error that is an API status is the
+	// answer to the client.
 	Take(ctx context.Context, kind string) (turn context.Context, done func(), err error)
 }
 
@@ -127,18 +129,30 @@ func (s *store[T]) await(ctx context.Context, written runtime.Object, deleted bo
 }
 
 // turn waits for the turn of the kind. It returns at once if the kind is not exclusive. The returned function must be called, also after
-// an error of the write. If the turn does not come in time, the client gets 504 and may try again, because nothing was written.
+// an error of the write. Nothing was written if it returns an error.
 func (s *store[T]) turn(ctx context.Context) (context.Context, func(), error) {
 	if s.turns == nil {
 		return ctx, func() {}, nil
 	}
 	turn, done, err := s.turns.Take(ctx, s.kind.Plural)
 	if err != nil {
-		return nil, nil, apierrors.NewTimeoutError(fmt.Sprintf(
-			"other writes of %s, which are made one at a time, have not ended in time; try again: %v", s.kind.Plural, err), 1)
+		return nil, nil, s.notTaken(ctx, err)
 	}
 	go s.refresh(turn)
 	return turn, done, nil
+}
+
+// notTaken returns the error for the client of a request that got no turn: 504 if its time is over, the answer that Take has chosen, for
+// example for a full store, or 503 if etcd failed.
+func (s *store[T]) notTaken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return apierrors.NewTimeoutError(fmt.Sprintf(
+			"other writes of %s, which are made one at a time, have not ended in time; try again: %v", s.kind.Plural, err), 1)
+	}
+	if _, chosen := errors.AsType[*apierrors.StatusError](err); chosen {
+		return err
+	}
+	return apierrors.NewServiceUnavailable(fmt.Sprintf("writes of %s, which are made one at a time, are not possible: %v", s.kind.Plural, err))
 }
 
 // refresh asks etcd for its progress while a turn lasts. Admission lists the objects of the kind. The lock of the turn is a newer write

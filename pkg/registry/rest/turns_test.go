@@ -87,15 +87,45 @@ func TestAdmissionSeesWhatOthersWrote(t *testing.T) {
 	})
 }
 
+// TestWriteWithoutItsTurnIsRefused: a client repeats a write only if that can help.
 func TestWriteWithoutItsTurnIsRefused(t *testing.T) {
-	samples, ctx := exclusive(t, &turnsOf{refused: context.DeadlineExceeded})
-	_, err := samples.Create(ctx, newSample(), nil, &metav1.CreateOptions{})
-	require.True(t, apierrors.IsTimeout(err), "%v", err)
-	assert.ErrorContains(t, err, "other writes of samples, which are made one at a time, have not ended in time; try again")
-	_, _, err = samples.Update(ctx, "demo", nil, nil, nil, false, &metav1.UpdateOptions{})
-	require.True(t, apierrors.IsTimeout(err), "%v", err)
-	_, err = samples.Get(ctx, "demo", &metav1.GetOptions{})
-	assert.True(t, apierrors.IsNotFound(err), "nothing was written, and reads need no turn: %v", err)
+	full := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 507, Message: "the store is full"}}
+	tests := map[string]struct {
+		refused error
+		ended   bool
+		code    int32
+		message string
+	}{
+		"the time of the request is over": {
+			context.Canceled, true, 504, "other writes of samples, which are made one at a time, have not ended in time; try again",
+		},
+		"the store is full": {full, false, 507, "the store is full"},
+		"etcd does not answer": {
+			errors.New("no etcd"), false, 503, "writes of samples, which are made one at a time, are not possible: no etcd",
+		},
+		"etcd does not answer in its time": {context.DeadlineExceeded, false, 503, "are not possible: context deadline exceeded"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			samples, ctx := exclusive(t, &turnsOf{refused: test.refused})
+			reading := ctx
+			if test.ended {
+				ended, end := context.WithCancel(ctx)
+				end()
+				ctx = ended
+			}
+			_, created := samples.Create(ctx, newSample(), nil, &metav1.CreateOptions{})
+			_, _, updated := samples.Update(ctx, "demo", nil, nil, nil, false, &metav1.UpdateOptions{})
+			for _, err := range []error{created, updated} {
+				status, ok := errors.AsType[*apierrors.StatusError](err)
+				require.True(t, ok, "%v", err)
+				assert.Equal(t, test.code, status.Status().Code)
+				assert.ErrorContains(t, err, test.message)
+			}
+			_, err := samples.Get(reading, "demo", &metav1.GetOptions{})
+			assert.True(t, apierrors.IsNotFound(err), "nothing was written, and reads need no turn: %v", err)
+		})
+	}
 }
 
 func TestLostTurnEndsTheWrite(t *testing.T) {
