@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -141,11 +142,11 @@ func onlyPrefix(ctx context.Context, opened *operation.Store) (string, error) {
 	if len(found) == 0 {
 		return "", errors.New("the snapshot contains no store")
 	}
-	text := fmt.Sprintf("the snapshot contains %d stores: set --from-etcd-prefix to the prefix of the one to copy", len(found))
+	lines := []string{fmt.Sprintf("the snapshot contains %d stores: set --from-etcd-prefix to the prefix of the one to copy", len(found))}
 	for _, each := range found {
-		text += fmt.Sprintf("\n  %s: store %s at generation %d", each.Prefix, each.Record.Identity, each.Record.Generation)
+		lines = append(lines, fmt.Sprintf("  %s: store %s at generation %d", each.Prefix, each.Record.Identity, each.Record.Generation))
 	}
-	return "", errors.New(text)
+	return "", errors.New(strings.Join(lines, "\n"))
 }
 
 // connect returns a store in a running etcd. It does not wait for a connection.

@@ -165,7 +165,7 @@ func TestReplicasWithDifferentClocksAgree(t *testing.T) {
 			fast := step(t, material{}, start.Add(difference))
 			both := step(t, fast, start)
 			assert.Equal(t, difference < time.Hour, fast.equal(both), "a certificate is valid an hour before it was issued")
-			for minutes := time.Duration(0); minutes < 10; minutes++ {
+			for minutes := range time.Duration(10) {
 				now := start.Add(minutes * time.Minute)
 				assert.True(t, both.equal(step(t, both, now.Add(difference))))
 				assert.True(t, both.equal(step(t, both, now)))

@@ -427,7 +427,7 @@ func TestChangeOfTheSpecEndsAPass(t *testing.T) {
 	assert.Zero(t, w.distribution().Status.ObservedGeneration, "no status of a pass that a change has ended")
 	w.settle()
 	assert.Len(t, strings.Fields(w.in()), 53)
-	for _, name := range strings.Fields(w.in()) {
+	for name := range strings.FieldsSeq(w.in()) {
 		assert.Equal(t, "2", w.configMap(name).Data["a"], name)
 	}
 }

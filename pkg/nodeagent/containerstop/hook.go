@@ -16,7 +16,8 @@ import (
 const userAgent = "kube-lifecycle"
 
 // runHook runs a preStop hook, and waits for it for at most the grace period. A slower hook is not stopped: it goes on for as long as the
-// container still runs after the grace period. The error contains no output of the hook, because callers record it in events, which more users may read than the output. The output is logged.
+// container still runs after the grace period. The error contains no output of the hook, because callers record it in events, which more
+// users may read than the output. The output is logged.
 func (s *Stopper) runHook(ctx context.Context, target Target, manner *Manner) error {
 	hook := manner.PreStop
 	switch {

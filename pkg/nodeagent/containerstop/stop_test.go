@@ -73,7 +73,7 @@ func (f *fakeRuntime) ExecSync(ctx context.Context, _ string, cmd []string, time
 
 func (f *fakeRuntime) StopContainer(_ context.Context, _ string, timeout int64) error {
 	f.called(fmt.Sprintf("stop %d", timeout))
-	time.Sleep(f.kill)
+	<-time.After(f.kill)
 	return f.stopErr
 }
 
