@@ -50,7 +50,7 @@ type CustomWorkload struct {
 func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*CustomWorkload, error) {
 	kind := spread.KindOf(object)
 	// A kind without an entry is read too: the filter of the user or the scale tells its replicas.
-	entry, err := c.entry(ctx, kind)
+	entry, err := c.Entry(ctx, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*C
 	return found, nil
 }
 
-// entry returns what the administrator's list says about a kind, or nil.
-func (c *Custom) entry(ctx context.Context, kind schema.GroupKind) (*spread.Custom, error) {
+// Entry returns what the administrator's list says about a kind, or nil.
+func (c *Custom) Entry(ctx context.Context, kind schema.GroupKind) (*spread.Custom, error) {
 	list, err := AllowedKinds(ctx, c.Kube, c.Namespace, pub.WorkloadSpreadWorkloadsKey)
 	if err != nil {
 		return nil, err

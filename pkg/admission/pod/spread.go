@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	lru "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -101,6 +103,8 @@ func (s *spreads) of(ctx context.Context, pod *corev1.Pod) (*v1beta1.WorkloadSpr
 		return nil, err
 	}
 	ref := metav1.GetControllerOf(pod)
+	// between are the kinds of the owners below the current one.
+	var between []schema.GroupKind
 	for range highestOwner {
 		if ref == nil {
 			return nil, nil
@@ -112,10 +116,14 @@ func (s *spreads) of(ctx context.Context, pod *corev1.Pod) (*v1beta1.WorkloadSpr
 			return nil, err
 		}
 		for _, candidate := range candidates {
-			if candidate.DeletionTimestamp == nil && spread.Selects(candidate, pod.Labels) {
-				return candidate, nil
+			if candidate.DeletionTimestamp != nil || !spread.Selects(candidate, pod.Labels) {
+				continue
+			}
+			if counts, err := s.counts(ctx, candidate, between); err != nil || counts {
+				return candidate, err
 			}
 		}
+		between = append(between, kind)
 		// Go on to the owner of the owner only if some WorkloadSpread can target a kind above the current one.
 		higher := false
 		for _, item := range items {
@@ -130,6 +138,22 @@ func (s *spreads) of(ctx context.Context, pod *corev1.Pod) (*v1beta1.WorkloadSpr
 		}
 	}
 	return nil, nil
+}
+
+// counts reports whether the controller counts Pods whose owners of these kinds stand between them and the target. Otherwise their slots
+// would never end.
+func (s *spreads) counts(ctx context.Context, object *v1beta1.WorkloadSpread, between []schema.GroupKind) (bool, error) {
+	if len(between) == 0 {
+		return true, nil
+	}
+	if kinds.Of(spread.KindOf(object)) != nil {
+		return len(between) == 1 && spread.Throughs(object, between[0]), nil
+	}
+	entry, err := s.custom.Entry(ctx, spread.KindOf(object))
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(between, func(kind schema.GroupKind) bool { return !entry.Between(kind) }), nil
 }
 
 // controllerOf returns the reference to the controller of an owner, or nil. The result is cached, also if there is no

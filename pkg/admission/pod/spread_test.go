@@ -356,6 +356,34 @@ func TestPercentagesOfCustomWorkloads(t *testing.T) {
 	}
 }
 
+// The controller counts Pods below a custom workload only through the kinds that the administrator lists.
+func TestPodsBelowACustomWorkloadGetSlotsThroughListedKinds(t *testing.T) {
+	for subResources, want := range map[string][]string{
+		``: {"", ""}, `,"subResources":[{"group":"example.com","kind":"Team"}]`: {"", ""},
+		`,"subResources":[{"group":"apps","kind":"ReplicaSet"}]`: {"a", "a"},
+	} {
+		t.Run(subResources, func(t *testing.T) {
+			w := newWorld(t, "", []runtime.Object{&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ns", Name: "web-1", UID: "rs", OwnerReferences: []metav1.OwnerReference{
+					{APIVersion: "example.com/v1", Kind: "Game", Name: "web", UID: "web", Controller: new(true)},
+				},
+			}}})
+			w.allow(t, `{"workloads":[{"group":"example.com","kind":"Game","replicasPath":"spec.players"`+subResources+`}]}`)
+			w.spread("example.com/v1", "Game", []v1beta1.WorkloadSpreadSubset{limited("a", intstr.FromInt32(2))})
+			assert.Equal(t, want, w.subsets("game", 2, ownedBy("apps/v1", "ReplicaSet", "web-1", "rs")))
+		})
+	}
+}
+
+// allow writes the administrator's list of kinds.
+func (w *world) allow(t *testing.T, list string) {
+	t.Helper()
+	_, err := w.host.CoreV1().ConfigMaps("kruise-system").Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: pub.ConfigurationName}, Data: map[string]string{pub.WorkloadSpreadWorkloadsKey: list},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
 // spreadGames returns the subsets of seven Pods of a workload of a custom kind that wants six.
 func spreadGames(t *testing.T, refused error, missing bool) []string {
 	t.Helper()
@@ -373,13 +401,7 @@ func spreadGames(t *testing.T, refused error, missing bool) []string {
 	mapper.Add(games.GroupVersion().WithKind("Game"), meta.RESTScopeNamespace)
 	w.SetDynamicClient(client)
 	w.SetRESTMapper(mapper)
-	_, err := w.host.CoreV1().ConfigMaps("kruise-system").Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: pub.ConfigurationName},
-		Data: map[string]string{
-			pub.WorkloadSpreadWorkloadsKey: `{"workloads":[{"group":"example.com","kind":"Game","replicasPath":"spec.players"}]}`,
-		},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
+	w.allow(t, `{"workloads":[{"group":"example.com","kind":"Game","replicasPath":"spec.players"}]}`)
 	w.spread("example.com/v1", "Game", []v1beta1.WorkloadSpreadSubset{limited("a", intstr.FromString("50%")), limited("b", intstr.FromString("50%"))},
 		func(object *v1beta1.WorkloadSpread) {
 			object.Status.SubsetStatuses = []v1beta1.WorkloadSpreadSubsetStatus{{Name: "a", MissingReplicas: 2}, {Name: "b", MissingReplicas: 1}}
