@@ -28,6 +28,7 @@ func podUnavailableBudget(
 		Controlled: true,
 		Exclusive:  true, // Two budgets must not have the same target.
 		Closed:     bothOff(gate, features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate),
+		Keep:       install.KeepPodUnavailableBudget,
 		Default:    install.AgreeOnProtection, Warnings: validation.WarnPodUnavailableBudget,
 		Validate: validation.ValidatePodUnavailableBudget, ValidateUpdate: validation.ValidatePodUnavailableBudgetUpdate,
 		ValidateStatus: validation.ValidatePodUnavailableBudgetStatusUpdate, Extend: budgets.Open,

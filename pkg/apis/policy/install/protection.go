@@ -14,3 +14,17 @@ func AgreeOnProtection(budget, old *policy.PodUnavailableBudget) {
 	}
 	annotation.Agree(policy.Settings(), budget, old)
 }
+
+// KeepPodUnavailableBudget keeps the stored values of fields that the version of the request does not have. Otherwise, an update in
+// v1alpha1 without the annotation of the kept fields would protect Pods that the budget ignores.
+func KeepPodUnavailableBudget(version string, budget, old *policy.PodUnavailableBudget) {
+	if version != "v1alpha1" {
+		return
+	}
+	if budget.Spec.IgnoredPodSelector == nil {
+		budget.Spec.IgnoredPodSelector = old.Spec.IgnoredPodSelector.DeepCopy()
+	}
+	if budget.Spec.UnhealthyPodEvictionPolicy == nil {
+		budget.Spec.UnhealthyPodEvictionPolicy = old.Spec.UnhealthyPodEvictionPolicy
+	}
+}

@@ -54,3 +54,21 @@ func TestAgreeOnProtection(t *testing.T) {
 		})
 	}
 }
+
+// A client that knows v1alpha1 alone replaces the budget. It can neither see nor say these fields.
+func TestUpdateInV1alpha1KeepsTheFieldsOfV1beta1(t *testing.T) {
+	stored := &policy.PodUnavailableBudget{Spec: policy.PodUnavailableBudgetSpec{
+		IgnoredPodSelector:         &metav1.LabelSelector{MatchLabels: map[string]string{"batch": "true"}},
+		UnhealthyPodEvictionPolicy: new(policy.IfHealthyBudget),
+	}}
+	for version, kept := range map[string]bool{"v1alpha1": true, "v1beta1": false} {
+		written := &policy.PodUnavailableBudget{}
+		install.KeepPodUnavailableBudget(version, written, stored)
+		assert.Equal(t, kept, written.Spec.IgnoredPodSelector != nil, version)
+		assert.Equal(t, kept, written.Spec.UnhealthyPodEvictionPolicy != nil, version)
+	}
+	changed := stored.DeepCopy()
+	changed.Spec.IgnoredPodSelector = &metav1.LabelSelector{}
+	install.KeepPodUnavailableBudget("v1alpha1", changed, stored)
+	assert.Equal(t, &metav1.LabelSelector{}, changed.Spec.IgnoredPodSelector, "the annotation sets it")
+}
