@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/engine"
@@ -21,18 +19,19 @@ import (
 type class int
 
 const (
-	// leaving: the Pod is being deleted before it ended.
+	// leaving: the Pod is being deleted.
 	leaving class = iota
 	active
 	succeeded
 	failed
 )
 
-// classify returns what a Pod counts as. A Pod that restarted too often counts as failed while it goes on. A Pod that ended and is then
-// deleted has still done its work.
+// classify returns what a Pod counts as. A Pod that restarted too often counts as failed while it goes on. The phase of a Pod that is being
+// deleted says nothing: the kubelet reports Succeeded or Failed for each Pod of which it stops the containers. A Pod that ended by itself
+// is gone at once when it is deleted.
 func classify(job *v1beta1.BroadcastJob, pod *corev1.Pod) class {
 	switch {
-	case pod.DeletionTimestamp != nil && !endedBefore(pod, began(pod.DeletionTimestamp.Time, pod.DeletionGracePeriodSeconds)):
+	case pod.DeletionTimestamp != nil, lostNode(pod):
 		return leaving
 	case pod.Status.Phase == corev1.PodSucceeded:
 		return succeeded
@@ -46,21 +45,12 @@ func classify(job *v1beta1.BroadcastJob, pod *corev1.Pod) class {
 	}
 }
 
-// began returns when a deletion was requested. The timestamp of a deletion is the end of its grace period.
-func began(deletion time.Time, graceSeconds *int64) time.Time {
-	return deletion.Add(-time.Duration(ptr.Deref(graceSeconds, 0)) * time.Second)
-}
-
-// endedBefore reports whether the containers of a Pod ended before a time. The phase does not tell this: the kubelet also writes the
-// phase Succeeded or Failed for a Pod whose containers it stops because of a deletion. A container that ended in the same second does
-// not count, because a program that ends at once on a signal does so.
-func endedBefore(pod *corev1.Pod, limit time.Time) bool {
-	for i := range pod.Status.ContainerStatuses {
-		if ended := pod.Status.ContainerStatuses[i].State.Terminated; ended == nil || !ended.FinishedAt.Time.Before(limit) {
-			return false
-		}
-	}
-	return len(pod.Status.ContainerStatuses) > 0
+// lostNode reports whether the garbage collector of Pods is about to delete the Pod because its node does not exist any more. It sets the
+// phase Failed in a request before the deletion.
+func lostNode(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "DeletionByPodGC"
+	})
 }
 
 // restarts returns how often the containers of a Pod restarted, init containers included.

@@ -516,28 +516,35 @@ func TestDeletedPodIsNotDone(t *testing.T) {
 	assert.EqualValues(t, 2, w.job().Status.Succeeded)
 }
 
-// The kubelet reports a phase for the Pod of which it stops the containers, before it deletes the Pod.
+// The kubelet reports a phase for the Pod of which it stops the containers, before it deletes the Pod. The garbage collector of Pods does
+// so for a Pod whose node is gone.
 func TestPodThatEndsBecauseItIsDeletedIsNotDone(t *testing.T) {
+	deleted := func(pod *corev1.Pod) {
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = new(metav1.NewTime(controllertest.Now.Add(30*time.Second))), new(int64(30))
+	}
+	lost := func(pod *corev1.Pod) {
+		pod.Status.Conditions = append(pod.Status.Conditions,
+			corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByPodGC"})
+	}
 	for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
-		for name, test := range map[string]struct {
-			// ended is when the container ended, in relation to the request to delete the Pod.
-			ended time.Duration
-			done  bool
-		}{"before": {-time.Second, true}, "at once": {0, false}, "after": {3 * time.Second, false}} {
+		for name, end := range map[string]func(*corev1.Pod){"deleted": deleted, "lost": lost} {
 			t.Run(string(phase)+" "+name, func(t *testing.T) {
-				w := newWorld(t, append(nodes(2), newJob(policy(v1beta1.FailurePolicyTypeContinue)))...)
+				w := newWorld(t, append(nodes(2), newJob())...)
 				w.settle()
 				w.end(corev1.PodSucceeded, "n1")
-				w.changePod(w.podOn("n2"), func(pod *corev1.Pod) {
-					pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = new(metav1.NewTime(controllertest.Now.Add(30*time.Second))), new(int64(30))
+				before := w.podOn("n2")
+				w.changePod(before, func(pod *corev1.Pod) {
 					pod.Status.Phase = phase
-					pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
-						Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(controllertest.Now.Add(test.ended))},
-					}}}
+					end(pod)
 				})
 				w.settle()
-				assert.Equal(t, test.done, w.job().Status.Phase == v1beta1.BroadcastJobCompleted)
-				assert.EqualValues(t, one(test.done && phase == corev1.PodFailed), w.job().Status.Failed)
+				assert.Equal(t, v1beta1.BroadcastJobRunning, w.job().Status.Phase)
+				assert.Zero(t, w.job().Status.Failed)
+				require.NoError(t, w.Kube.Tracker().Delete(engine.PodResource, "ns", before.Name))
+				w.settle()
+				assert.NotEqual(t, before.UID, w.podOn("n2").UID)
+				w.finish()
+				assert.EqualValues(t, 2, w.job().Status.Succeeded)
 			})
 		}
 	}
