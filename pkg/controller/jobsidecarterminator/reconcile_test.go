@@ -47,6 +47,11 @@ func TestWhichSidecarsAreStoppedWhen(t *testing.T) {
 			pod.Spec.Containers[0].RestartPolicy, pod.Spec.Containers[0].RestartPolicyRules = &policy, rules
 		}
 	}
+	rule := func(operator corev1.ContainerRestartRuleOnExitCodesOperator, codes ...int32) corev1.ContainerRestartRule {
+		return corev1.ContainerRestartRule{
+			Action: corev1.ContainerRestartRuleActionRestart, ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: operator, Values: codes},
+		}
+	}
 	referred := func(pod *corev1.Pod) {
 		side("side")(pod)
 		pod.Spec.Containers[1].Env = []corev1.EnvVar{{Name: pub.TerminateSidecarEnv, ValueFrom: &corev1.EnvVarSource{}}}
@@ -103,7 +108,11 @@ func TestWhichSidecarsAreStoppedWhen(t *testing.T) {
 		"its own policy, and it succeeded":            {never, edits{side("side"), own("OnFailure"), ended("main", 0)}, []string{"side"}},
 		"its own policy does not start it again":      {onFailure, edits{side("side"), own("Never"), ended("main", 1)}, []string{"side"}},
 		"its own policy always starts it again":       {never, edits{side("side"), own("Always"), ended("main", 0)}, nil},
-		"its own rules may start it again":            {never, edits{side("side"), own("Never", corev1.ContainerRestartRule{}), ended("main", 1)}, nil},
+		"its own rule starts it again":                {never, edits{side("side"), own("Never", rule("In", 7, 42)), ended("main", 42)}, nil},
+		"its own rule is for another code":            {never, edits{side("side"), own("Never", rule("In", 42)), ended("main", 1)}, []string{"side"}},
+		"its own rule starts it after a success":      {never, edits{side("side"), own("Never", rule("NotIn", 42)), ended("main", 0)}, nil},
+		"its own rule leaves out this code":           {never, edits{side("side"), own("Never", rule("NotIn", 42)), ended("main", 42)}, []string{"side"}},
+		"an empty rule":                               {never, edits{side("side"), own("Never", corev1.ContainerRestartRule{}), ended("main", 1)}, []string{"side"}},
 		"with a SidecarSet, injected before or after": {never, edits{side("side"), container("late"), ended("main", 0), ended("late", 0)}, []string{"side"}},
 	}
 	for name, tc := range tests {

@@ -1,6 +1,7 @@
 package jobsidecarterminator
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -115,17 +116,32 @@ func mainsDone(pod *corev1.Pod) (done, succeeded bool) {
 	return true, succeeded
 }
 
-// restarts reports whether the kubelet may start a container again that has ended. A container can have a policy of its own. Rules
-// can start a container again for some exit codes. They are not evaluated: any rule means that it may start again.
+// restarts reports whether the kubelet starts a container again that has ended. A container can have a policy of its own, and rules for some
+// exit codes, which come first. As for the kubelet, the rules of a container without a policy of its own have no effect.
 func restarts(pod *corev1.Pod, container *corev1.Container, code int32) bool {
 	policy := pod.Spec.RestartPolicy
 	if container.RestartPolicy != nil {
+		// Each action of a rule starts the container again.
+		if slices.ContainsFunc(container.RestartPolicyRules, func(rule corev1.ContainerRestartRule) bool { return matches(&rule, code) }) {
+			return true
+		}
 		policy = corev1.RestartPolicy(*container.RestartPolicy)
 	}
-	if policy == corev1.RestartPolicyAlways || code == 0 {
-		return policy == corev1.RestartPolicyAlways
+	return policy == corev1.RestartPolicyAlways || policy == corev1.RestartPolicyOnFailure && code != 0
+}
+
+// matches reports whether a rule is for the exit code.
+func matches(rule *corev1.ContainerRestartRule, code int32) bool {
+	if rule.ExitCodes == nil {
+		return false
 	}
-	return policy == corev1.RestartPolicyOnFailure || len(container.RestartPolicyRules) > 0
+	switch contained := slices.Contains(rule.ExitCodes.Values, code); rule.ExitCodes.Operator {
+	case corev1.ContainerRestartRuleOnExitCodesOpIn:
+		return contained
+	case corev1.ContainerRestartRuleOnExitCodesOpNotIn:
+		return !contained
+	}
+	return false
 }
 
 // finished reports whether the kubelet ends or has ended all containers of the Pod, for another reason than this controller. A final
