@@ -82,6 +82,21 @@ func TestUpdateOf(t *testing.T) {
 	restarts := func(p *corev1.Pod) {
 		p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer}}
 	}
+	// sidecar adds one that kubelets run beside the containers.
+	sidecar := func(amount string, policy ...corev1.ContainerResizePolicy) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.InitContainers = []corev1.Container{{
+				Name: "side", RestartPolicy: new(corev1.ContainerRestartPolicyAlways), ResizePolicy: policy,
+				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"memory": resource.MustParse(amount)}},
+			}}
+		}
+	}
+	bound := func(amount string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse(amount)}}
+		}
+	}
+	restart := corev1.ContainerResizePolicy{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer}
 	static := annotated(corev1.MirrorPodAnnotationKey, "x")
 	tests := map[string]struct {
 		before, after []func(*corev1.Pod)
@@ -98,6 +113,9 @@ func TestUpdateOf(t *testing.T) {
 		"memory":              {[]func(*corev1.Pod){amounts("memory", "1Gi")}, []func(*corev1.Pod){amounts("memory", "2Gi")}, "RESIZE"},
 		"memory by a restart": {[]func(*corev1.Pod){restarts, amounts("memory", "1Gi")}, []func(*corev1.Pod){restarts, amounts("memory", "2Gi")}, "UPDATE"},
 		"processor beside it": {[]func(*corev1.Pod){restarts, amounts("cpu", "1")}, []func(*corev1.Pod){restarts, amounts("cpu", "2")}, "RESIZE"},
+		"of a sidecar":        {[]func(*corev1.Pod){sidecar("1Gi")}, []func(*corev1.Pod){sidecar("2Gi")}, "RESIZE"},
+		"sidecar restarts":    {[]func(*corev1.Pod){sidecar("1Gi", restart)}, []func(*corev1.Pod){sidecar("2Gi", restart)}, "UPDATE"},
+		"of the Pod":          {[]func(*corev1.Pod){bound("1")}, []func(*corev1.Pod){bound("2")}, "RESIZE"},
 		"another resource":    {[]func(*corev1.Pod){amounts("disks", "1")}, []func(*corev1.Pod){amounts("disks", "2")}, "UPDATE"},
 		"of a static Pod":     {[]func(*corev1.Pod){static, amounts("cpu", "1")}, []func(*corev1.Pod){static, amounts("cpu", "2")}, "UPDATE"},
 		"processor and image": {[]func(*corev1.Pod){amounts("cpu", "1")},

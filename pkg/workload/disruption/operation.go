@@ -31,18 +31,31 @@ func UpdateOf(before, after *corev1.Pod) (v1beta1.PubOperation, bool) {
 // restartsNothing reports whether the update only changes resources that the node can change in a running container.
 // kube-apiserver already rejects an update that changes the QoS class. The node resizes no static Pods in place.
 func restartsNothing(before, after *corev1.Pod) bool {
-	if _, static := before.Annotations[corev1.MirrorPodAnnotationKey]; static || len(before.Spec.Containers) != len(after.Spec.Containers) {
+	if _, static := before.Annotations[corev1.MirrorPodAnnotationKey]; static {
 		return false
 	}
 	rest := after.Spec.DeepCopy()
-	for i := range rest.Containers {
-		container := &before.Spec.Containers[i]
-		if changesRestart(container, rest.Containers[i].Resources) {
+	if !resize(rest.Containers, before.Spec.Containers) || !resize(rest.InitContainers, before.Spec.InitContainers) {
+		return false
+	}
+	// The resources of the Pod are only limits for its containers.
+	rest.Resources = before.Spec.Resources
+	return apiequality.Semantic.DeepEqual(before.Spec, *rest)
+}
+
+// resize gives containers the resources that they had before. It returns false if one of them must restart to get the new ones. Init
+// containers can be sidecars, which run beside the others.
+func resize(after, before []corev1.Container) bool {
+	if len(after) != len(before) {
+		return false
+	}
+	for i := range after {
+		if changesRestart(&before[i], after[i].Resources) {
 			return false
 		}
-		container.Resources.DeepCopyInto(&rest.Containers[i].Resources)
+		before[i].Resources.DeepCopyInto(&after[i].Resources)
 	}
-	return apiequality.Semantic.DeepEqual(before.Spec, *rest)
+	return true
 }
 
 // changesRestart reports whether the container must restart to get the wanted resources.
