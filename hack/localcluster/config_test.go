@@ -1,6 +1,8 @@
 package localcluster
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -46,6 +48,20 @@ func TestMainConfigOfTwoCheckouts(t *testing.T) {
 		_, err := New(config)
 		require.NoError(t, err)
 	}
+}
+
+func TestMachineAllowsTheWatchesOfManyClusters(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "max_user_instances")
+	for before, after := range map[string]string{"128\n": "1024", "1024\n": "1024\n", "8192\n": "8192\n"} {
+		require.NoError(t, os.WriteFile(file, []byte(before), 0o600))
+		require.NoError(t, allowWatches(file))
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, after, string(data))
+	}
+	require.NoError(t, os.WriteFile(file, []byte("many"), 0o600))
+	require.ErrorContains(t, allowWatches(file), `parsing "many"`)
 }
 
 func TestCheckMachine(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -50,11 +51,41 @@ func (c *Cluster) Prepare(ctx context.Context) error {
 	if err := os.MkdirAll(c.cfg.Dir, 0o755); err != nil {
 		return err
 	}
+	if err := allowWatches(watchesFile); err != nil {
+		return err
+	}
 	free, err := freeDisk(c.cfg.Dir)
 	if err != nil {
 		return err
 	}
 	return checkDisk(c.cfg.Dir, free)
+}
+
+const (
+	// watchesFile has the maximum number of inotify instances of a user on this machine.
+	watchesFile = "/proc/sys/fs/inotify/max_user_instances"
+	// neededWatches is enough for many clusters. One uses about 40, and the kernel's default of 128 stops the kubelets of the fourth.
+	neededWatches = 1024
+)
+
+// allowWatches raises the number in the file to neededWatches. It never lowers it.
+func allowWatches(file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	now, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	if now >= neededWatches {
+		return nil
+	}
+	if err := os.WriteFile(file, []byte(strconv.Itoa(neededWatches)), 0o644); err != nil {
+		return fmt.Errorf("raise the maximum number of inotify instances from %d to %d: %w; run sysctl fs.inotify.max_user_instances=%d on the "+
+			"host of this machine", now, neededWatches, err, neededWatches)
+	}
+	return nil
 }
 
 // neededDisk is the disk space that the state, images and logs of a cluster need, in bytes.
