@@ -115,13 +115,8 @@ func (s *spreads) of(ctx context.Context, pod *corev1.Pod) (*v1beta1.WorkloadSpr
 		if err != nil {
 			return nil, err
 		}
-		for _, candidate := range candidates {
-			if candidate.DeletionTimestamp != nil || !spread.Selects(candidate, pod.Labels) {
-				continue
-			}
-			if counts, err := s.counts(ctx, candidate, between); err != nil || counts {
-				return candidate, err
-			}
+		if found, err := s.first(ctx, candidates, pod, between); err != nil || found != nil {
+			return found, err
 		}
 		between = append(between, kind)
 		// Go on to the owner of the owner only if some WorkloadSpread can target a kind above the current one.
@@ -138,6 +133,21 @@ func (s *spreads) of(ctx context.Context, pod *corev1.Pod) (*v1beta1.WorkloadSpr
 		}
 	}
 	return nil, nil
+}
+
+// first returns the first WorkloadSpread that applies to the Pod, or nil. between are the kinds of the owners between both.
+func (s *spreads) first(
+	ctx context.Context, candidates []*v1beta1.WorkloadSpread, pod *corev1.Pod, between []schema.GroupKind,
+) (*v1beta1.WorkloadSpread, error) {
+	for _, candidate := range candidates {
+		if candidate.DeletionTimestamp != nil || !spread.Selects(candidate, pod.Labels) {
+			continue
+		}
+		if counts, err := s.counts(ctx, candidate, between); err != nil || counts {
+			return candidate, err
+		}
+	}
+	return nil, nil //nolint:nilnil // as documented
 }
 
 // counts reports whether the controller counts Pods whose owners of these kinds stand between them and the target. Otherwise their slots

@@ -116,8 +116,8 @@ func mainsDone(pod *corev1.Pod) (done, succeeded bool) {
 	return true, succeeded
 }
 
-// restarts reports whether the kubelet starts a container again that has ended. A container can have a policy of its own, and rules for some
-// exit codes, which come first. As for the kubelet, the rules of a container without a policy of its own have no effect.
+// restarts reports whether the kubelet starts a container again that has ended. A container can have a policy of its own, and rules for
+// some exit codes, which come first. As for the kubelet, the rules of a container without a policy of its own have no effect.
 func restarts(pod *corev1.Pod, container *corev1.Container, code int32) bool {
 	policy := pod.Spec.RestartPolicy
 	if container.RestartPolicy != nil {
