@@ -218,55 +218,31 @@ func newCompleteImportCommand() *cobra.Command {
 // newDiscardImportCommand returns the command that removes what was imported, so that the installation can start
 // empty.
 func newDiscardImportCommand() *cobra.Command {
-	i := newImporting()
-	command := &cobra.Command{
-		Use: "discard-import", Short: "Remove the objects of an incomplete import or copy", Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			to, closeStore, err := i.open(command.Context())
-			if err != nil {
-				return err
-			}
-			defer closeStore()
-			return to.Discard(command.Context())
-		},
-	}
-	i.addFlags(command.Flags())
-	return command
+	return newStepCommand("discard-import", "Remove the objects of an incomplete import or copy", (*operation.Importer).Discard)
 }
 
 // newCloseCommand returns the command that makes servers close the store. It is the first step of the way back of a
 // take-over.
 func newCloseCommand() *cobra.Command {
-	i := newImporting()
-	command := &cobra.Command{
-		Use: "close", Short: "Make the apiserver close the store until reopen", Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			to, closeStore, err := i.open(command.Context())
-			if err != nil {
-				return err
-			}
-			defer closeStore()
-			return to.Close(command.Context())
-		},
-	}
-	i.addFlags(command.Flags())
-	return command
+	return newStepCommand("close", "Make the apiserver close the store until reopen", (*operation.Importer).Close)
 }
 
 // newReopenCommand returns the command that undoes close.
 func newReopenCommand() *cobra.Command {
+	return newStepCommand("reopen", "Let the apiserver open the store that close has closed", (*operation.Importer).Reopen)
+}
+
+// newStepCommand returns a command that does one thing with the store and prints nothing.
+func newStepCommand(use, short string, step func(*operation.Importer, context.Context) error) *cobra.Command {
 	i := newImporting()
-	command := &cobra.Command{
-		Use: "reopen", Short: "Let the apiserver open the store that close has closed", Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			to, closeStore, err := i.open(command.Context())
-			if err != nil {
-				return err
-			}
-			defer closeStore()
-			return to.Reopen(command.Context())
-		},
-	}
+	command := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(command *cobra.Command, _ []string) error {
+		to, closeStore, err := i.open(command.Context())
+		if err != nil {
+			return err
+		}
+		defer closeStore()
+		return step(to, command.Context())
+	}}
 	i.addFlags(command.Flags())
 	return command
 }

@@ -53,7 +53,7 @@ func TestOldRevisionsDoNotFillTheStore(t *testing.T) {
 	}
 }
 
-// TestIdleStoreIsNotWritten counts the entries of raft, each of which is written to the disk.
+// TestIdleStoreIsNotWritten counts the entries of raft. Each entry is a write to the disk.
 func TestIdleStoreIsNotWritten(t *testing.T) {
 	c, space, _ := small(t)
 	written := func() uint64 {

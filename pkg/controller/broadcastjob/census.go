@@ -27,8 +27,8 @@ const (
 )
 
 // classify returns what a Pod counts as. A Pod that restarted too often counts as failed while it goes on. The phase of a Pod that is being
-// deleted says nothing: the kubelet reports Succeeded or Failed for each Pod of which it stops the containers. A Pod that ended by itself
-// is gone at once when it is deleted.
+// deleted says nothing: when the kubelet stops the containers of a Pod, it reports the phase Succeeded or Failed. A Pod that ended by
+// itself is gone at once when it is deleted.
 func classify(job *v1beta1.BroadcastJob, pod *corev1.Pod) class {
 	switch {
 	case pod.DeletionTimestamp != nil, lostNode(pod):

@@ -516,8 +516,8 @@ func TestDeletedPodIsNotDone(t *testing.T) {
 	assert.EqualValues(t, 2, w.job().Status.Succeeded)
 }
 
-// The kubelet reports a phase for the Pod of which it stops the containers, before it deletes the Pod. The garbage collector of Pods does
-// so for a Pod whose node is gone.
+// When the kubelet stops the containers of a deleted Pod, it reports a final phase before the Pod is gone. The garbage collector of Pods
+// does so for a Pod whose node is gone.
 func TestPodThatEndsBecauseItIsDeletedIsNotDone(t *testing.T) {
 	deleted := func(pod *corev1.Pod) {
 		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = new(metav1.NewTime(controllertest.Now.Add(30*time.Second))), new(int64(30))

@@ -115,18 +115,16 @@ func (r *Reconciler) label(ctx context.Context, list *v1beta1.ImageListPullJob, 
 func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob, images []string, hash string) error {
 	client := r.kruise.AppsV1beta1().ImagePullJobs(list.Namespace)
 	var created atomic.Int32
-	err := passes.SlowStart(len(images), passes.Width, func(begin, end int) error {
-		return passes.Parallel(end-begin, passes.Width, func(i int) error {
-			image := images[begin+i]
-			// A creation without an answer can leave a second child. The next pass sees both and removes the younger one.
-			made, err := client.Create(ctx, child(list, image, hash), metav1.CreateOptions{})
-			if err != nil {
-				return fmt.Errorf("create ImagePullJob for image %s: %w", image, err)
-			}
-			created.Add(1)
-			r.guard.Wrote(list.UID, jobs, made.ResourceVersion)
-			return nil
-		})
+	err := passes.SlowStart(len(images), passes.Width, func(i int) error {
+		image := images[i]
+		// A creation without an answer can leave a second child. The next pass sees both and removes the younger one.
+		made, err := client.Create(ctx, child(list, image, hash), metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("create ImagePullJob for image %s: %w", image, err)
+		}
+		created.Add(1)
+		r.guard.Wrote(list.UID, jobs, made.ResourceVersion)
+		return nil
 	})
 	// A list can have 255 images, so there is one event for all of them.
 	if n := created.Load(); n > 0 {

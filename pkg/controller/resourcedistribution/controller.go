@@ -192,14 +192,11 @@ func distribute[T controller.Object](
 	outcomes := make([]outcome, len(tasks), len(tasks)+missing.Len())
 	// It starts with one write. The function never fails, so SlowStart only limits how fast the number of concurrent writes
 	// grows.
-	_ = passes.SlowStart(len(tasks), passes.Width, func(begin, end int) error {
-		_ = passes.Parallel(end-begin, passes.Width, func(i int) error {
-			if !r.outdated(d) {
-				outcomes[begin+i] = run(ctx, r, c, d, template, *digest, tasks[begin+i])
-			}
-			return nil // A failure in one namespace does not stop the others.
-		})
-		return nil
+	_ = passes.SlowStart(len(tasks), passes.Width, func(i int) error {
+		if !r.outdated(d) {
+			outcomes[i] = run(ctx, r, c, d, template, *digest, tasks[i])
+		}
+		return nil // A failure in one namespace does not stop the others.
 	})
 	// Thousands of namespaces take longer than a user waits for a change. The event of the change starts the next pass.
 	if r.outdated(d) {

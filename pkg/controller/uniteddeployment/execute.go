@@ -49,25 +49,23 @@ func (r *Reconciler) provision(ctx context.Context, p *pass) error {
 // and does not create a second workload.
 func (r *Reconciler) create(ctx context.Context, p *pass, missing []*subset) error {
 	var created atomic.Int32
-	err := passes.SlowStart(len(missing), passes.Width, func(begin, end int) error {
-		return passes.Parallel(end-begin, passes.Width, func(i int) error {
-			s := missing[begin+i]
-			workload, err := p.using.build(p.united, p.wish(s))
-			if err != nil {
-				return err
-			}
-			workload.SetNamespace(p.united.Namespace)
-			// The random part lets a new workload exist beside one that is still being deleted.
-			workload.SetGenerateName(p.using.prefix(p.united.Name, s.Name))
-			workload.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(p.united, kind)})
-			stored, err := p.using.create(ctx, workload)
-			if err != nil {
-				return fmt.Errorf("create %s for subset %s: %w", p.using.kind.Kind, s.Name, err)
-			}
-			created.Add(1)
-			r.guard.Wrote(p.united.UID, p.using.resource.GroupResource(), stored.GetResourceVersion())
-			return nil
-		})
+	err := passes.SlowStart(len(missing), passes.Width, func(i int) error {
+		s := missing[i]
+		workload, err := p.using.build(p.united, p.wish(s))
+		if err != nil {
+			return err
+		}
+		workload.SetNamespace(p.united.Namespace)
+		// The random part lets a new workload exist beside one that is still being deleted.
+		workload.SetGenerateName(p.using.prefix(p.united.Name, s.Name))
+		workload.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(p.united, kind)})
+		stored, err := p.using.create(ctx, workload)
+		if err != nil {
+			return fmt.Errorf("create %s for subset %s: %w", p.using.kind.Kind, s.Name, err)
+		}
+		created.Add(1)
+		r.guard.Wrote(p.united.UID, p.using.resource.GroupResource(), stored.GetResourceVersion())
+		return nil
 	})
 	if n := created.Load(); n > 0 {
 		r.recorder.Eventf(p.united, corev1.EventTypeNormal, eventUpdated, "Create %d Subset (%s)", n, p.using.kind.Kind)

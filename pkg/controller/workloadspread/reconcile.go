@@ -23,9 +23,6 @@ import (
 )
 
 const (
-	// patchesAtOnce is how many Pods of one WorkloadSpread are written at the same time.
-	patchesAtOnce = 16
-
 	// The reasons of events.
 	reasonPatchFailed    = "PatchPodDeletionCostFailed"
 	reasonCreationLate   = "CreatePodFailed"
@@ -103,7 +100,7 @@ func (r *Reconciler) write(
 	}
 	// Each write has its own element, so no lock is needed.
 	stored := make([]*corev1.Pod, len(due))
-	err := passes.Parallel(len(due), patchesAtOnce, func(i int) (err error) {
+	err := passes.Parallel(len(due), passes.Width, func(i int) (err error) {
 		stored[i], err = r.patch(ctx, due[i], changed[due[i].Name])
 		if err != nil {
 			r.recorder.Eventf(object, corev1.EventTypeWarning, reasonPatchFailed, "Pod %s was not updated: %v", due[i].Name, err)

@@ -8,9 +8,6 @@ import (
 	"kruise.io/kruise/pkg/workload/passes"
 )
 
-// looksAtOnce is the maximum number of concurrent Pod reads.
-const looksAtOnce = 16
-
 // Server reads Pods from the API server, past the cache. It caches final answers for one recount: the Pod is deleted or
 // terminating, or the grant had expired. A recount whose write conflicts with a new grant is repeated with the same Server, so
 // it does not read every Pod again.
@@ -49,7 +46,7 @@ func (s *Server) look(grants []grant) (map[string]*metav1.ObjectMeta, error) {
 		shown[g.name] = live
 	}
 	pods := make([]*metav1.ObjectMeta, len(due))
-	err := passes.Parallel(len(due), looksAtOnce, func(i int) (err error) {
+	err := passes.Parallel(len(due), passes.Width, func(i int) (err error) {
 		if pods[i], err = s.live(due[i].name); err != nil {
 			return fmt.Errorf("read Pod %s: %w", due[i].name, err)
 		}

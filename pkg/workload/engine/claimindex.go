@@ -57,12 +57,7 @@ func (v *View) Creatable(missing int) int {
 	if !v.ReuseClaims {
 		return missing
 	}
-	used, lost := map[string]bool{}, 0
-	for _, pods := range [][]*corev1.Pod{v.Pods, v.Inactive, v.Leaving} {
-		for _, pod := range pods {
-			used[v.Instance(pod)] = true
-		}
-	}
+	used, lost := v.instancesWithPods(), 0
 	for _, pod := range v.Inactive {
 		if len(v.ClaimsOf(pod)) > 0 {
 			lost++

@@ -141,12 +141,7 @@ func (v *View) Claim(name string) *corev1.PersistentVolumeClaim { return v.named
 // NewIDs returns n instance IDs for Pods to create. It takes the IDs of creations whose answer was lost first, then, if claims
 // are reused, the IDs of claims without a Pod, and then random IDs.
 func (v *View) NewIDs(n int) (ids []string) {
-	taken := map[string]bool{}
-	for _, pods := range [][]*corev1.Pod{v.Pods, v.Inactive, v.Leaving} {
-		for _, pod := range pods {
-			taken[v.Instance(pod)] = true
-		}
-	}
+	taken := v.instancesWithPods()
 	take := func(id string) {
 		if id != "" && !taken[id] && len(ids) < n {
 			ids, taken[id] = append(ids, id), true
@@ -163,6 +158,17 @@ func (v *View) NewIDs(n int) (ids []string) {
 	}
 	for len(ids) < n {
 		ids = append(ids, podcontrol.NewID(v.random, taken))
+	}
+	return ids
+}
+
+// instancesWithPods returns the IDs of the instances that have a Pod in any state. The caller owns the map.
+func (v *View) instancesWithPods() map[string]bool {
+	ids := map[string]bool{}
+	for _, pods := range [][]*corev1.Pod{v.Pods, v.Inactive, v.Leaving} {
+		for _, pod := range pods {
+			ids[v.Instance(pod)] = true
+		}
 	}
 	return ids
 }

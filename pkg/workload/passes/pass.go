@@ -61,10 +61,10 @@ func (p *Pass) Each(n int, f func(i int) error) error {
 	})
 }
 
-// SlowStart calls f for 0..n-1 in batches that grow from 1 to largest, and stops after the first batch that fails. Each limits the
-// batches. After the first one, no batch begins once the pass has run out of time.
+// SlowStart is the function SlowStart within the limits of the pass. A batch can be larger than the width. After the first one, no batch
+// begins once the pass has run out of time.
 func (p *Pass) SlowStart(n, largest int, f func(i int) error) error {
-	return SlowStart(n, largest, func(begin, end int) error {
+	return batches(n, largest, func(begin, end int) error {
 		if begin > 0 && p.Over() {
 			return nil
 		}

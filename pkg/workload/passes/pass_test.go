@@ -11,7 +11,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-func TestSlowStart(t *testing.T) {
+func TestBatches(t *testing.T) {
 	tests := map[string]struct {
 		n, largest, failFrom int
 		want                 []int
@@ -25,7 +25,7 @@ func TestSlowStart(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var sizes []int
-			err := SlowStart(tc.n, tc.largest, func(begin, end int) error {
+			err := batches(tc.n, tc.largest, func(begin, end int) error {
 				sizes = append(sizes, end-begin)
 				if end > tc.failFrom {
 					return errors.New("quota")
@@ -72,4 +72,17 @@ func TestPassThatEndsInTimeIsFinished(t *testing.T) {
 	clock.Step(Time)
 	assert.Equal(t, int32(100), calls.Load())
 	assert.False(t, p.Unfinished())
+}
+
+func TestSlowStartEndsWithTheBatchThatFails(t *testing.T) {
+	var calls atomic.Int32
+	err := SlowStart(100, 4, func(i int) error {
+		calls.Add(1)
+		if i == 5 {
+			return errors.New("quota")
+		}
+		return nil
+	})
+	require.EqualError(t, err, "quota")
+	assert.Equal(t, int32(7), calls.Load(), "batches of 1, 2 and 4")
 }

@@ -56,7 +56,7 @@ func TestAgreeOnProtection(t *testing.T) {
 }
 
 // A client that knows v1alpha1 alone replaces the budget. It can neither see nor say these fields.
-func TestUpdateInV1alpha1KeepsTheFieldsOfV1beta1(t *testing.T) {
+func TestUpdateInAnOldVersionKeepsNewFields(t *testing.T) {
 	stored := &policy.PodUnavailableBudget{Spec: policy.PodUnavailableBudgetSpec{
 		IgnoredPodSelector:         &metav1.LabelSelector{MatchLabels: map[string]string{"batch": "true"}},
 		UnhealthyPodEvictionPolicy: new(policy.IfHealthyBudget),
