@@ -76,7 +76,8 @@ func (c *Cluster) apiServer() component {
 	})
 }
 
-// controllerManager has shorter delays than the defaults, because people and tests wait for the cluster.
+// controllerManager has shorter delays than the defaults, because people and tests wait for the cluster. It counts a quota only when
+// something changes: a count from its caches may be older than the quota, and then replaces what the servers have added since.
 func (c *Cluster) controllerManager() component {
 	p := c.pki()
 	kubeconfig := p.kubeconfig("controller-manager")
@@ -89,6 +90,7 @@ func (c *Cluster) controllerManager() component {
 		"--bind-address=" + c.net.ControlPlaneIP(), "--secure-port=" + strconv.Itoa(controllerManagerPort),
 		"--horizontal-pod-autoscaler-sync-period=5s", "--horizontal-pod-autoscaler-downscale-stabilization=20s",
 		"--horizontal-pod-autoscaler-cpu-initialization-period=10s", "--horizontal-pod-autoscaler-initial-readiness-delay=5s",
+		"--resource-quota-sync-period=24h",
 	}
 	return c.controlPlaneComponent("kube-controller-manager", args, func(ctx context.Context) error {
 		return c.get(ctx, fmt.Sprintf("https://%s:%d/healthz", c.net.ControlPlaneIP(), controllerManagerPort), "")

@@ -55,28 +55,30 @@ func waitCounted(t *testing.T, namespace string, name corev1.ResourceName, want 
 }
 
 // TestConformanceOfQuota fills a quota of each kind. This server enforces the quota, and kube-controller-manager counts again after
-// a deletion. It looks for new kinds every 30 seconds.
+// a deletion. It looks for new kinds every 30 seconds. Each kind has a quota of its own: kube-controller-manager counts all kinds of a
+// quota at once, and a count that began before the last creation lowers what the server has counted since.
 func TestConformanceOfQuota(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespace(t)
 	counted := map[corev1.ResourceName]*kind{}
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{}}}
 	for _, k := range kinds(t) {
 		if k.about.ClusterScoped {
 			continue
 		}
-		k.run, k.namespace = namespace, namespace
+		namespace, name := newNamespace(t), corev1.ResourceName("count/"+k.Resource().String())
+		k.run, k.namespace, counted[name] = namespace, namespace, k
 		k.prepare(t, namespace)
-		name := corev1.ResourceName("count/" + k.Resource().String())
-		counted[name], quota.Spec.Hard[name] = k, resource.MustParse("2")
-	}
-	_, err := env.kube.CoreV1().ResourceQuotas(namespace).Create(t.Context(), quota, metav1.CreateOptions{})
-	require.NoError(t, err)
-	for name := range counted {
-		waitCounted(t, namespace, name, 0)
+		quota := &corev1.ResourceQuota{
+			ObjectMeta: metav1.ObjectMeta{Name: "few"},
+			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{name: resource.MustParse("2")}},
+		}
+		_, err := env.kube.CoreV1().ResourceQuotas(namespace).Create(t.Context(), quota, metav1.CreateOptions{})
+		require.NoError(t, err)
 	}
 	for name, k := range counted {
-		t.Run(k.gvk.Kind, func(t *testing.T) { k.exceed(t, name) })
+		t.Run(k.gvk.Kind, func(t *testing.T) {
+			waitCounted(t, k.namespace, name, 0)
+			k.exceed(t, name)
+		})
 	}
 }
 
