@@ -49,7 +49,7 @@ func (s *simulation) bounds(set *v1beta1.CloneSet) (partition, maxUnavailable, m
 }
 
 func (s *simulation) available(set *v1beta1.CloneSet, pod *corev1.Pod) bool {
-	return activePod(pod) && podstate.Available(pod, set.Spec.MinReadySeconds, s.Node.Now)
+	return activePod(pod) && podstate.Available(pod, set.Spec.MinReadySeconds, s.Began)
 }
 
 // takenOut reports whether the controller keeps a Pod out of service.

@@ -33,6 +33,7 @@ import (
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 // Now is the start time of every fixture.
@@ -55,7 +56,11 @@ type Fixture struct {
 	created    int
 	caches     []cached
 	controller *reconcile.Controller
+	// leaving are the deleted Pods that their nodes have not stopped yet.
+	leaving []*corev1.Pod
 }
+
+var podResource = corev1.SchemeGroupVersion.WithResource("pods")
 
 // cached is a resource that the fixture caches.
 type cached struct {
@@ -91,6 +96,7 @@ func New(t testing.TB, gates string, objects ...runtime.Object) *Fixture {
 		Features: gate, Clock: f.Clock, ExpectationTimeout: 5 * time.Minute,
 	})
 	f.Kube.PrependReactor("create", "*", f.nameCreated)
+	f.Kube.PrependReactor("delete", "pods", f.terminate)
 	f.caches = f.observed(f.Caches.For(f.Deps))
 	f.Add(objects...)
 	return f
@@ -159,6 +165,46 @@ func (f *Fixture) nameCreated(action clienttesting.Action) (bool, runtime.Object
 	return false, nil, nil
 }
 
+// StopSteps is how often Observe is called until a deleted Pod is gone: the first call shows its final phase, and the second removes it.
+const StopSteps = 2
+
+// terminate starts the deletion of a Pod, as a server does.
+func (f *Fixture) terminate(action clienttesting.Action) (bool, runtime.Object, error) {
+	request := action.(clienttesting.DeleteAction)
+	object, err := f.Kube.Tracker().Get(podResource, request.GetNamespace(), request.GetName())
+	if err != nil {
+		return true, nil, err
+	}
+	pod := object.(*corev1.Pod).DeepCopy()
+	if pod.DeletionTimestamp == nil {
+		pod.DeletionTimestamp = &metav1.Time{Time: f.Clock.Now()}
+		f.leaving = append(f.leaving, pod)
+	}
+	return true, nil, f.Kube.Tracker().Update(podResource, pod, pod.Namespace)
+}
+
+// stop lets the nodes of the deleted Pods act.
+func (f *Fixture) stop() {
+	f.t.Helper()
+	leaving := f.leaving
+	f.leaving = nil
+	node := &Node{Now: f.Clock.Now()}
+	for _, pod := range leaving {
+		object, err := f.Kube.Tracker().Get(podResource, pod.Namespace, pod.Name)
+		if err != nil || object.(*corev1.Pod).UID != pod.UID {
+			continue
+		}
+		stopped := object.(*corev1.Pod).DeepCopy()
+		if podstate.Finished(stopped) {
+			require.NoError(f.t, f.Kube.Tracker().Delete(podResource, pod.Namespace, pod.Name))
+			continue
+		}
+		node.Stop(stopped, corev1.PodFailed)
+		require.NoError(f.t, f.Kube.Tracker().Update(podResource, stopped, pod.Namespace))
+		f.leaving = append(f.leaving, stopped)
+	}
+}
+
 func (f *Fixture) stamp(object metav1.Object) {
 	f.created++
 	if object.GetUID() == "" {
@@ -184,9 +230,10 @@ func (f *Fixture) Add(objects ...runtime.Object) {
 	}
 }
 
-// Observe brings the caches up to date with the servers.
+// Observe lets the nodes stop deleted Pods, and brings the caches up to date with the servers.
 func (f *Fixture) Observe() {
 	f.t.Helper()
+	f.stop()
 	for _, c := range f.caches {
 		list, err := c.tracker.List(c.gvr, c.gvr.GroupVersion().WithKind(c.kind), c.namespace)
 		require.NoError(f.t, err)
@@ -227,7 +274,7 @@ func (f *Fixture) CacheSelected(
 	})
 }
 
-// Pods returns the Pods on the server, sorted by name.
+// Pods returns the Pods on the server that nobody has deleted with Kube, sorted by name.
 func (f *Fixture) Pods() []*corev1.Pod {
 	f.t.Helper()
 	list, err := f.Kube.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithKind("Pod"), "")
@@ -235,7 +282,9 @@ func (f *Fixture) Pods() []*corev1.Pod {
 	pods := list.(*corev1.PodList)
 	all := make([]*corev1.Pod, 0, len(pods.Items))
 	for i := range pods.Items {
-		all = append(all, &pods.Items[i])
+		if pod := &pods.Items[i]; !slices.ContainsFunc(f.leaving, func(p *corev1.Pod) bool { return p.UID == pod.UID }) {
+			all = append(all, pod)
+		}
 	}
 	slices.SortFunc(all, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -290,7 +339,7 @@ func (f *Fixture) Settle(reconcile func()) (writes []string) {
 		f.Observe()
 		reconcile()
 		written := f.Writes()
-		if len(written) == 0 {
+		if len(written) == 0 && len(f.leaving) == 0 {
 			return writes
 		}
 		writes = append(writes, written...)

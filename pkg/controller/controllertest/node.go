@@ -61,6 +61,32 @@ func (n *Node) Run(pod *corev1.Pod) {
 	n.report(pod)
 }
 
+// Stop brings the status of a Pod that is being deleted to its end, as a kubelet does before it removes the Pod: no container runs, the
+// phase is final, and the Pod is not ready.
+func (n *Node) Stop(pod *corev1.Pod, phase corev1.PodPhase) {
+	n.halt(pod, func(*corev1.Container, *corev1.ContainerStatus) bool { return true })
+	pod.Status.Phase = phase
+}
+
+// Halt ends the containers whose image changes. The node has not started their next instances yet.
+func (n *Node) Halt(pod *corev1.Pod) {
+	n.halt(pod, func(c *corev1.Container, status *corev1.ContainerStatus) bool { return status.Image != c.Image })
+}
+
+// halt ends the containers for which ends returns true.
+func (n *Node) halt(pod *corev1.Pod, ends func(*corev1.Container, *corev1.ContainerStatus) bool) {
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		status := containerStatusOf(pod, c.Name)
+		if status.ContainerID == "" || !ends(c, status) {
+			continue
+		}
+		status.Ready = false
+		status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ContainerID: status.ContainerID}}
+		SetConditionOf(pod, corev1.PodReady, corev1.ConditionFalse, n.Now)
+	}
+}
+
 // Crash ends every container of a Pod. The node restarts them.
 func (n *Node) Crash(pod *corev1.Pod) {
 	for i := range pod.Spec.Containers {

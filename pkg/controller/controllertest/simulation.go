@@ -23,6 +23,7 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/lifecycle"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 // Markers of the hooks that RandomHooks returns.
@@ -53,6 +54,10 @@ type Simulation[T interface {
 	Trouble bool
 	// Sick are the Pods that their nodes report as not ready.
 	Sick map[string]bool
+	// Began is the controller's time at the start of the last pass.
+	Began time.Time
+	// skew is how far the clocks of the nodes are ahead of the controller's clock.
+	skew time.Duration
 	// due is the delay that the last pass asked for.
 	due time.Duration
 	log []string
@@ -71,7 +76,8 @@ func NewSimulation[T interface {
 		Trouble: random.IntN(2) == 0, Sick: map[string]bool{},
 	}
 	server.Trouble = s.Trouble
-	s.Logf("seed %d trouble=%t", seed, s.Trouble)
+	s.skew = time.Duration(random.IntN(7)-3) * time.Second
+	s.Logf("seed %d trouble=%t skew=%s", seed, s.Trouble, s.skew)
 	return s
 }
 
@@ -112,7 +118,8 @@ func (s *Simulation[T]) SlowRequest() {
 // Pass runs one reconcile, unless the guard makes it wait. It returns whether anything was written.
 func (s *Simulation[T]) Pass(reconcileOnce func(context.Context, T) (reconcile.Result, error)) bool {
 	s.Clock.SetTime(s.Clock.Now().Add(time.Second))
-	s.Node.Now = s.Clock.Now()
+	s.Began = s.Clock.Now()
+	s.Node.Now = s.Began.Add(s.skew)
 	s.Server.WritesLeft = -1
 	if s.Trouble && s.Rand.IntN(6) == 0 {
 		s.Server.WritesLeft = s.Rand.IntN(4)
@@ -213,7 +220,7 @@ func (s *Simulation[T]) Surroundings(all bool) (changed bool) {
 		}
 		switch {
 		case pod.DeletionTimestamp != nil:
-			s.Server.Stop(pod)
+			s.stop(pod)
 			changed = true
 		case pod.Status.Phase == corev1.PodFailed:
 			changed = s.Server.ChangePod(pod.Name, answer) || changed
@@ -224,9 +231,27 @@ func (s *Simulation[T]) Surroundings(all bool) (changed bool) {
 	return s.Server.Collect() || changed
 }
 
+// stop lets the node of a Pod that is being deleted act: it first reports the end of the containers, and then removes the Pod. A Pod that
+// is deleted by force is removed at once.
+func (s *Simulation[T]) stop(pod *corev1.Pod) {
+	if podstate.Finished(pod) || s.Rand.IntN(4) == 0 {
+		s.Server.Stop(pod)
+		return
+	}
+	phase := corev1.PodSucceeded
+	if s.Rand.IntN(2) == 0 {
+		phase = corev1.PodFailed
+	}
+	s.Server.ChangePod(pod.Name, func(stopped *corev1.Pod) { s.Node.Stop(stopped, phase) })
+}
+
 // progress lets the Pod's node and the listeners of its hooks act.
 func (s *Simulation[T]) progress(pod *corev1.Pod) {
 	answer(pod)
+	if s.Trouble && s.Rand.IntN(4) == 0 {
+		s.Node.Halt(pod)
+		return
+	}
 	s.Node.Run(pod)
 	if s.Sick[pod.Name] {
 		SetConditionOf(pod, corev1.PodReady, corev1.ConditionFalse, s.Node.Now)

@@ -126,8 +126,9 @@ func TestBrokenOldPodIsReplacedForFree(t *testing.T) {
 		controllertest.SetConditionOf(pod, corev1.PodReady, corev1.ConditionFalse, w.Clock.Now())
 	})
 	w.node.Broken = broken("app:1", "app:2")
-	w.step()
-	w.step()
+	for range 1 + controllertest.StopSteps {
+		w.step()
+	}
 	assert.Equal(t, []string{"n1:app:2", "n2:app:1", "n3:app:2"}, w.images())
 	w.node.Broken = nil
 	w.settle()

@@ -17,6 +17,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
 // nodes lets nodes and time go on, but runs no pass that may fail.
@@ -53,8 +54,10 @@ func TestUnavailablePodsAreNotScaledInInOrder(t *testing.T) {
 	w.ill = nil
 	w.kubelet()
 	for _, left := range [][]string{{"web-0", "web-1"}, {"web-0"}, nil} {
-		w.step()
-		assert.Equal(t, left, w.names(), "one after the other, the highest ordinal first")
+		for range controllertest.StopSteps {
+			w.step()
+			assert.Equal(t, left, w.names(), "one after the other, the highest ordinal first")
+		}
 	}
 }
 

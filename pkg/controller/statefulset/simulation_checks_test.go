@@ -46,7 +46,7 @@ func (s *simulation) wanted(set *v1beta1.StatefulSet) (names []string) {
 
 func (s *simulation) available(set *v1beta1.StatefulSet, pod *corev1.Pod) bool {
 	return pod != nil && podstate.Active(pod) && metav1.GetControllerOfNoCopy(pod) != nil &&
-		podstate.Available(pod, ptr.Deref(rollingOf(set).MinReadySeconds, 0), s.Node.Now)
+		podstate.Available(pod, ptr.Deref(rollingOf(set).MinReadySeconds, 0), s.Began)
 }
 
 // takenOut reports whether the controller keeps a Pod out of service.

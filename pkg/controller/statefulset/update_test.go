@@ -50,7 +50,9 @@ func TestMaxUnavailableUpdatesSeveralPodsAtOnce(t *testing.T) {
 	w.edit(image("app:2"))
 	w.step()
 	assert.Equal(t, []string{"web-0", "web-1"}, w.names(), "4, 3 and 2 together")
-	w.step()
+	for range controllertest.StopSteps {
+		w.step()
+	}
 	assert.Equal(t, []string{"web-2", "web-3", "web-4"}, w.updated("app:2"))
 	w.step()
 	assert.Equal(t, []string{"web-0", "web-1"}, w.updated("app:1"), "the next wait until one is available")
