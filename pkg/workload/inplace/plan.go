@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/containerreport"
+	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
 // Options say what may change in place besides images and metadata.
@@ -69,10 +70,15 @@ func Plan(from, to *corev1.PodTemplateSpec, options Options) (*Change, bool) {
 		Labels:      diffMaps(from.Labels, to.Labels),
 		Annotations: diffMaps(from.Annotations, to.Annotations),
 	}
+	old, wanted := &from.Spec, &to.Spec
+	if options.Resources {
+		// A limit that is also the request changes both. Otherwise the QoS class of the running Pod would change, which Kubernetes refuses.
+		old, wanted = podcontrol.WithRequests(old), podcontrol.WithRequests(wanted)
+	}
 	// aligned becomes the new spec without the allowed changes. What still differs then cannot change in place.
-	aligned := to.Spec.DeepCopy()
+	aligned := wanted.DeepCopy()
 	for i := range aligned.Containers {
-		before, after := &from.Spec.Containers[i], &aligned.Containers[i]
+		before, after := &old.Containers[i], &aligned.Containers[i]
 		if before.Name != after.Name {
 			return nil, false
 		}
@@ -89,14 +95,14 @@ func Plan(from, to *corev1.PodTemplateSpec, options Options) (*Change, bool) {
 		change.Images[after.Name] = after.Image
 		after.Image = before.Image
 	}
-	if !apiequality.Semantic.DeepEqual(&from.Spec, aligned) {
+	if !apiequality.Semantic.DeepEqual(old, aligned) {
 		return nil, false
 	}
-	if len(change.Resources) > 0 && qosClass(&from.Spec) != qosClass(&to.Spec) {
+	if len(change.Resources) > 0 && qosClass(old) != qosClass(wanted) {
 		return nil, false
 	}
 	if options.EnvFromMetadata {
-		change.takeEnv(&to.Spec)
+		change.takeEnv(wanted)
 	}
 	return change, true
 }

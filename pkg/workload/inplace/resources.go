@@ -140,8 +140,8 @@ func infeasible(pod *corev1.Pod) string {
 	return ""
 }
 
-// qosClass returns the QoS class of Pods with the spec, by the rules of Kubernetes. The QoS class of a running Pod cannot
-// change.
+// qosClass returns the QoS class of Pods with the spec, by the rules of Kubernetes. The spec has the requests that a Pod has. The QoS class
+// of a running Pod cannot change.
 func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	guaranteed, any := true, false
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
@@ -150,8 +150,7 @@ func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 			for _, name := range resizable {
 				limit, request := positive(resources.Limits, name), positive(resources.Requests, name)
 				any = any || limit != nil || request != nil
-				// A missing request defaults to the limit.
-				guaranteed = guaranteed && limit != nil && (request == nil || request.Equal(*limit))
+				guaranteed = guaranteed && limit != nil && request != nil && request.Equal(*limit)
 			}
 		}
 	}

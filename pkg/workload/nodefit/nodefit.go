@@ -3,7 +3,6 @@
 package nodefit
 
 import (
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +10,8 @@ import (
 	"k8s.io/component-helpers/resource"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
 // Fit is how a Pod fits a node.
@@ -44,31 +45,8 @@ type Requirements struct {
 func Require(pod *corev1.Pod) *Requirements {
 	return &Requirements{
 		pod: pod, affinity: nodeaffinity.GetRequiredNodeAffinity(pod),
-		requests: resource.PodRequests(stored(pod), resource.PodResourcesOptions{}),
+		requests: resource.PodRequests(&corev1.Pod{Spec: *podcontrol.WithRequests(&pod.Spec)}, resource.PodResourcesOptions{}),
 	}
-}
-
-// stored returns the Pod with the requests that kube-apiserver gives it: a limit without a request is also the request. A template does
-// not have them. The given Pod is not changed.
-func stored(pod *corev1.Pod) *corev1.Pod {
-	after := &corev1.Pod{Spec: pod.Spec}
-	for _, containers := range []*[]corev1.Container{&after.Spec.InitContainers, &after.Spec.Containers} {
-		*containers = slices.Clone(*containers)
-		for i := range *containers {
-			request(&(*containers)[i].Resources)
-		}
-	}
-	return after
-}
-
-// request replaces the requests by a copy with the limits that have none.
-func request(resources *corev1.ResourceRequirements) {
-	if len(resources.Limits) == 0 {
-		return
-	}
-	requests := maps.Clone(resources.Limits)
-	maps.Copy(requests, resources.Requests)
-	resources.Requests = requests
 }
 
 // Of returns how the Pod fits the node.
