@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -73,17 +74,24 @@ func (e *Etcd) Write(ctx context.Context, record Record, version int64) (Reading
 	if err != nil {
 		return Reading{}, fmt.Errorf("encode the record of the store: %w", err)
 	}
-	response, err := e.Client.Txn(ctx).
-		If(clientv3.Compare(clientv3.ModRevision(e.Key()), "=", version)).
-		Then(clientv3.OpPut(e.Key(), string(value))).Commit()
+	response, err := e.Do(ctx, version, clientv3.OpPut(e.Key(), string(value)))
+	if errors.Is(err, ErrChanged) {
+		return Reading{}, err
+	}
 	if err != nil {
 		return Reading{}, fmt.Errorf("write the record of the store: %w", err)
-	}
-	if !response.Succeeded {
-		return Reading{}, ErrChanged
 	}
 	return Reading{
 		Record: &record, Version: response.Header.GetRevision(),
 		Cluster: response.Header.GetClusterId(), Revision: response.Header.GetRevision(),
 	}, nil
+}
+
+// Do carries out operations if the record has the version, all or none. It returns ErrChanged if the record has another one.
+func (e *Etcd) Do(ctx context.Context, version int64, operations ...clientv3.Op) (*clientv3.TxnResponse, error) {
+	response, err := e.Client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(e.Key()), "=", version)).Then(operations...).Commit()
+	if err == nil && !response.Succeeded {
+		return nil, ErrChanged
+	}
+	return response, err
 }

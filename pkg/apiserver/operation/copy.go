@@ -76,7 +76,7 @@ func copyTo(ctx context.Context, from, to *Store, move, raise bool) (Copied, err
 		return Copied{}, fmt.Errorf("target: %w", err)
 	}
 	// All pages are of one revision, which unchanged compares with.
-	c := &copying{from: from, to: to}
+	c := &copying{from: from, to: to, version: version}
 	revision, err := from.each(ctx, func(page []*mvccpb.KeyValue) error { return c.write(ctx, page) })
 	if err != nil {
 		return Copied{}, err
@@ -159,7 +159,7 @@ func (s *Store) begin(ctx context.Context, record guard.Record) (version int64, 
 		if err != nil {
 			return 0, err
 		}
-		return begun.Version, s.clear(ctx)
+		return begun.Version, s.clear(ctx, begun.Version)
 	}
 }
 
@@ -180,24 +180,25 @@ func (s *Store) replaceable(ctx context.Context, record *guard.Record) error {
 	return err
 }
 
-// clear removes all objects. Only keys of this installation are removed.
-func (s *Store) clear(ctx context.Context) error {
+// clear removes all objects, if the record has the version. Only keys of this installation are removed.
+func (s *Store) clear(ctx context.Context, version int64) error {
 	for _, group := range s.Groups {
-		if _, err := s.Client.Delete(ctx, s.root()+group+"/", clientv3.WithPrefix()); err != nil {
+		if _, err := s.record().Do(ctx, version, clientv3.OpDelete(s.root()+group+"/", clientv3.WithPrefix())); err != nil {
 			return fmt.Errorf("remove the objects of %s: %w", group, err)
 		}
 	}
 	return nil
 }
 
-// copying counts the objects of a copy.
+// copying counts the objects of a copy. version is the version of the record in the target.
 type copying struct {
 	from, to *Store
+	version  int64
 	objects  int
 }
 
 // write writes one page of objects to the target, concurrently. The values are copied as they are, so they need no
-// keys of the encryption.
+// keys of the encryption. It fails if another copy has begun to the same target, so the objects of two copies never mix.
 func (c *copying) write(ctx context.Context, page []*mvccpb.KeyValue) error {
 	moved := c.from.root() != c.to.root()
 	writing, ctx := errgroup.WithContext(ctx)
@@ -210,7 +211,7 @@ func (c *copying) write(ctx context.Context, page []*mvccpb.KeyValue) error {
 		}
 		key := c.to.root() + strings.TrimPrefix(string(kv.Key), c.from.root())
 		writing.Go(func() error {
-			if _, err := c.to.Client.Put(ctx, key, string(kv.Value)); err != nil {
+			if _, err := c.to.record().Do(ctx, c.version, clientv3.OpPut(key, string(kv.Value))); err != nil {
 				return fmt.Errorf("write %s: %w", key, err)
 			}
 			return nil

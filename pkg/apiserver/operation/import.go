@@ -3,7 +3,6 @@ package operation
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -271,15 +270,10 @@ func (i *Importer) Discard(ctx context.Context) error {
 	if reading.Record.Cause == guard.ByOperator {
 		return i.Store.imported(reading.Record)
 	}
-	value, err := json.Marshal(reading.Record)
-	if err != nil {
+	if err := i.Store.clear(ctx, reading.Version); err != nil {
 		return err
 	}
-	if err := i.Store.clear(ctx); err != nil {
-		return err
-	}
-	_, err = i.Store.Client.Txn(ctx).If(clientv3.Compare(clientv3.Value(i.Store.record().Key()), "=", string(value))).
-		Then(clientv3.OpDelete(i.Store.record().Key())).Commit()
+	_, err = i.Store.record().Do(ctx, reading.Version, clientv3.OpDelete(i.Store.record().Key()))
 	return err
 }
 

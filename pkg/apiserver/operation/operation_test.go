@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -241,6 +242,25 @@ func TestCopyReplacesOnlyItsOwnRecord(t *testing.T) {
 	_, err = s.complete(t.Context(), known, version)
 	require.ErrorIs(t, err, guard.ErrChanged)
 	assert.Equal(t, other, *s.recorded(t))
+}
+
+// TestObjectsOfTwoCopiesNeverMix begins a copy while another one to the same target runs. The earlier one fails and leaves nothing behind.
+func TestObjectsOfTwoCopiesNeverMix(t *testing.T) {
+	from, to := newStore(t), newStore(t)
+	from.fill(t, known, 1)
+	earlier, err := to.begin(t.Context(), known)
+	require.NoError(t, err)
+	first := &copying{from: from, to: to, version: earlier}
+	page := []*mvccpb.KeyValue{{Key: []byte(objectKey(7)), Value: []byte("of the earlier copy")}}
+	require.NoError(t, first.write(t.Context(), page))
+
+	copied, err := Copy(t.Context(), from, to, true)
+	require.NoError(t, err)
+	assert.Equal(t, 1, copied.Objects)
+	require.ErrorIs(t, first.write(t.Context(), page), guard.ErrChanged)
+	require.ErrorIs(t, to.clear(t.Context(), earlier), guard.ErrChanged)
+	assert.Empty(t, to.has(t, objectKey(7)))
+	assert.Equal(t, "object 0", to.has(t, objectKey(0)))
 }
 
 // TestSourceMustNotChange writes or deletes an object of the source after it was read.
