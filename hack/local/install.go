@@ -94,7 +94,8 @@ func (l *local) installLocal(ctx context.Context, programs []images.Image) error
 		`featureGates=PodUnavailableBudgetUpdateGate=true\,StatefulSetAutoResizePVCGate=true\,SidecarTerminator=true`,
 		nodes+".key=type", nodes+".operator=NotIn", nodes+".values[0]=kwok",
 		"daemon.bindAddress=$(NODE_ADDRESS)")
-	return l.install(ctx, l.cluster.Kubeconfig(), append(values, strings.Fields(os.Getenv("CHART_VALUES"))...))
+	// On a busy machine an answer may take seconds. A Pod that is created without it lacks what the apiserver adds, for ever.
+	return l.install(ctx, l.cluster.Kubeconfig(), append(values, strings.Fields(os.Getenv("CHART_VALUES"))...), "podCreation.timeoutSeconds=30")
 }
 
 // imageValues returns the chart values that select the images.
@@ -112,10 +113,13 @@ func imageValues(programs []images.Image) ([]string, error) {
 
 // install installs or upgrades the chart, and waits until each workload is rolled out and the APIServices are
 // available. Values are set as strings, so that a tag such as 1 stays a text.
-func (l *local) install(ctx context.Context, kubeconfig string, values []string) error {
+func (l *local) install(ctx context.Context, kubeconfig string, values []string, numbers ...string) error {
 	args := []string{"upgrade", "--install", "kruise", filepath.Join(l.root, "artifacts", "helm", "kruise"), "--namespace", releaseNamespace}
 	for _, value := range values {
 		args = append(args, "--set-string", value)
+	}
+	for _, number := range numbers {
+		args = append(args, "--set", number)
 	}
 	l.say("installing the chart")
 	if _, err := l.tool(ctx, kubeconfig, "helm", args...); err != nil {

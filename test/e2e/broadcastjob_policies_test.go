@@ -125,10 +125,10 @@ func TestBroadcastJobEndsAtItsLimits(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.choose()
+	history := e.watchPods()
 	e.apply(e.broadcastManifest("restarts", "1", withoutLimit, "  failurePolicy: {type: FailFast, restartLimit: 1}\n", selectsNodes, evenCordoned,
 		"restartPolicy: Never", "restartPolicy: OnFailure", runsSeconds, fails))
 	e.apply(e.broadcastManifest("deadline", "600", selectsNodes, evenCordoned, "type: Always", "type: Always, activeDeadlineSeconds: 5"))
-	history := e.watchPods()
 	for _, name := range []string{"restarts", "deadline"} {
 		e.broadcast(name, "failed", func(c *require.Assertions, job *v1beta1.BroadcastJob) {
 			c.Equal(v1beta1.BroadcastJobFailed, job.Status.Phase)

@@ -29,15 +29,15 @@ const (
 func TestControllerWithAWrongClock(t *testing.T) {
 	l := startLoad(t)
 	e, outer := l.e, t
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	binary, err := hostcontroller.BuildWithClock(t.Context(), root, t.TempDir())
+	require.NoError(t, err)
 	e.limits()
 	jobs := e.createdJobs()
 	giveBack, err := hostcontroller.TakeOver(t.Context(), e.core)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, giveBack(context.WithoutCancel(t.Context()))) })
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	binary, err := hostcontroller.BuildWithClock(t.Context(), root, t.TempDir())
-	require.NoError(t, err)
 	for name, ahead := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			e.t = t

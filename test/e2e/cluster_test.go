@@ -56,7 +56,9 @@ func TestForegroundDeletion(t *testing.T) {
 	e.apply(manifest("web"))
 	e.ready("web", 3)
 	e.kubectl("delete", "cloneset", "web", "--cascade=foreground", "--wait")
-	assert.Empty(t, e.pods("web"))
+	left, err := e.core.CoreV1().Pods(e.namespace).List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Empty(t, left.Items, "not even Pods that are being deleted")
 }
 
 // TestNamespaceDeletion checks that the deletion of a namespace completes and leaves nothing behind.

@@ -86,7 +86,8 @@ func TestPullJobKeepsToItsParallelism(t *testing.T) {
 	all := 100 + s.join()
 	o := s.observe("a", 7)
 	s.pull()
-	e.apply(s.job("a", "kruise.local/demo:v2", "7"))
+	// Jobs of other tests pull other images. A job that joins later asks nodes again that have pulled the image already.
+	e.apply(s.job("a", "kruise.local/mesh:v2", "7"))
 	status := e.pulled("a")
 	assert.EqualValues(t, all, status.Succeeded)
 	assert.Equal(t, "job has completed", status.Message)

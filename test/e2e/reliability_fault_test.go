@@ -190,7 +190,10 @@ func (l *load) stopEverything(t *testing.T) {
 	e.system("scale", "deployment", "kruise-controller-manager", "--replicas=1")
 	e.system("patch", "daemonset", "kruise-daemon", "--type=json", "--patch=[{\"op\":\"remove\",\"path\":\"/spec/template/spec/nodeSelector/no\"}]")
 	e.system("rollout", "status", "deployment", "kruise-apiserver", "--timeout=170s")
+	e.system("wait", "--for=condition=Available", "--timeout=170s", "apiservice", "--selector=app.kubernetes.io/name=kruise")
 	returned := time.Now()
+	// kube-controller-manager has tried in vain for minutes, and tries again after up to one more minute. A change makes it try now.
+	e.kubectl("label", "namespace", going.namespace, "e2e.example.com/try=now")
 	e.eventually("the namespace is deleted", func(c *require.Assertions, ctx context.Context) {
 		_, err := e.core.CoreV1().Namespaces().Get(ctx, going.namespace, metav1.GetOptions{})
 		c.True(apierrors.IsNotFound(err), "%v", err)

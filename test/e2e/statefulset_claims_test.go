@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
@@ -93,9 +94,12 @@ func TestClaimsGoAsTheirPolicySays(t *testing.T) {
 	}
 	e.apply(text("{whenScaled: Delete}"))
 	e.settledSet(2, "web-0", "web-1")
-	lines, old := e.firstLines("web-0", "web-1"), e.claim("data-web-1")
-	old.Finalizers = append(old.Finalizers, holdFinalizer)
-	require.NoError(t, e.holds(old, old.Finalizers))
+	lines := e.firstLines("web-0", "web-1")
+	var old *corev1.PersistentVolumeClaim
+	require.NoError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		old = e.claim("data-web-1")
+		return e.holds(old, append(old.Finalizers, holdFinalizer))
+	}))
 
 	e.apply(text("{whenScaled: Delete}", "replicas: 3", "replicas: 1"))
 	e.observed("the Pod is gone", func(c *require.Assertions, set *v1beta1.StatefulSet) { c.EqualValues(1, set.Status.Replicas) })

@@ -124,10 +124,14 @@ func (m *move) hold(image string) {
 	m.t.Helper()
 	m.apply(m.real(image, true))
 	m.t.Log("waiting until the rollouts are where they are held")
-	m.steady()
-	for name, want := range map[string]int{"part": 2, "held": 0, "hook": 0, "ordered": 1, "nodes": 1, "united": 2} {
-		require.Len(m.t, m.with(name, image), want, "Pods of %s with the new image", name)
+	held := func(c *require.Assertions, _ context.Context) {
+		for name, want := range map[string]int{"part": 2, "held": 0, "hook": 0, "ordered": 1, "nodes": 1, "united": 2} {
+			c.Len(m.with(name, image), want, "Pods of %s with the new image", name)
+		}
 	}
+	m.eventually("the rollouts are where they are held", held)
+	m.steady()
+	held(require.New(m.t), m.t.Context())
 }
 
 // resume ends what holds the rollouts. Those in place go on in the same Pods.
