@@ -37,7 +37,7 @@ func TestBudgetsDoNotConflict(t *testing.T) {
 // Two budgets that conflict are created at the same instant, through two apiservers on one etcd.
 func TestOneOfTwoBudgetsThatClashIsRefused(t *testing.T) {
 	t.Parallel()
-	servers, _ := serverPair(t)
+	servers, _ := serverPair(t, patient...)
 	namespace := newNamespace(t)
 	clients := make([]typedpolicyv1beta1.PodUnavailableBudgetInterface, 0, len(servers))
 	for _, s := range servers {

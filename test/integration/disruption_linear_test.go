@@ -69,6 +69,10 @@ func TestBudgetsAreLinearizable(t *testing.T) {
 	doors := []string{env.config.Host, startKubeAPIServer(t, "--service-account-key-file="+signingKey(), "--service-account-signing-key-file="+signingKey())}
 	record, began := &history{}, time.Now()
 	var clients sync.WaitGroup
+	defer func() { // Also if an expectation fails: the clients would go on without a pause.
+		record.enough.Store(true)
+		clients.Wait()
+	}()
 	for slot := range disruptors {
 		config := rest.CopyConfig(env.config)
 		config.QPS, config.Host = -1, doors[slot%len(doors)]

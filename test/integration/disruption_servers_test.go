@@ -19,10 +19,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
+// patient are flags of an etcd whose members elect no other leader because the machine is busy. A write that an election interrupts fails.
+var patient = []string{"--heartbeat-interval=500", "--election-timeout=5000"}
+
 // serverPair starts two apiservers on one etcd with three members. The cluster does not use them.
-func serverPair(t *testing.T) (servers []*server, store etcd) {
+func serverPair(t *testing.T, flags ...string) (servers []*server, store etcd) {
 	t.Helper()
-	store = startMembers(t, 3)
+	store = startMembers(t, 3, flags...)
 	gates := slices.DeleteFunc(slices.Clone(env.server.args), func(arg string) bool { return !strings.HasPrefix(arg, "--feature-gates") })
 	for _, name := range []string{"a", "b"} {
 		servers = append(servers, alone(t, strings.ToLower(t.Name())+"-"+name, append(gates, "--etcd-servers="+strings.Join(store.endpoints(), ","))...))
@@ -61,7 +64,7 @@ type member struct {
 }
 
 // startMembers starts an etcd cluster with the given number of members, which stop at the end of the test.
-func startMembers(t *testing.T, count int) (all etcd) {
+func startMembers(t *testing.T, count int, flags ...string) (all etcd) {
 	t.Helper()
 	dir := t.TempDir()
 	var peers []string
@@ -75,6 +78,7 @@ func startMembers(t *testing.T, count int) (all etcd) {
 			"--listen-client-urls=" + m.client, "--advertise-client-urls=" + m.client, "--listen-peer-urls=" + m.peer,
 			"--initial-advertise-peer-urls=" + m.peer, "--initial-cluster=" + strings.Join(peers, ","), "--log-level=error", "--unsafe-no-fsync",
 		}
+		m.args = append(m.args, flags...)
 		require.NoError(t, m.start())
 		t.Cleanup(m.kill)
 	}

@@ -69,8 +69,16 @@ func TestOwnersNeedPermission(t *testing.T) {
 		require.True(t, apierrors.IsForbidden(err), "%v", err)
 		assert.ErrorContains(t, err, want)
 	}
-	requireForbidden(own(s.editor(t, namespace, "editor", "get", "patch"), "false"), "cannot set an ownerRef on a resource you can't delete")
-	deleter := s.editor(t, namespace, "deleter", "get", "patch", "delete")
+	with := func(name string, verbs ...string) typed.CloneSetInterface {
+		client := s.editor(t, namespace, name, verbs...)
+		eventually(t, func() bool { // The role comes a moment later.
+			_, err := client.Get(t.Context(), "demo", metav1.GetOptions{})
+			return err == nil
+		})
+		return client
+	}
+	requireForbidden(own(with("editor", "get", "patch"), "false"), "cannot set an ownerRef on a resource you can't delete")
+	deleter := with("deleter", "get", "patch", "delete")
 	requireForbidden(own(deleter, "true"), "a resource you can't set finalizers on")
 	require.NoError(t, own(deleter, "false"))
 	require.NoError(t, own(admin, "true"))

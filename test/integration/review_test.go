@@ -4,10 +4,12 @@ package integration
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,12 +24,15 @@ import (
 const (
 	protectionLabel = "policy.kruise.io/delete-protection"
 	reviewPath      = "/apis/admission.kruise.io/v1/namespacereviews"
+	// reviewTimeout is how long a new Pod waits for its review. The default of the chart is too short for a busy machine: a Pod that is
+	// created without its review never gets what the review adds.
+	reviewTimeout = 15 * time.Second
 )
 
 // rendered returns the policies and webhooks of the chart.
 func rendered() (string, error) {
 	return output(env.cluster.Binary("helm"), "template", "kruise", "../../artifacts/helm/kruise", "--kube-version=1.36.3",
-		"--set=installation.roleListGroups={example.com}", "--set=featureGates=PodUnavailableBudgetUpdateGate=true",
+		fmt.Sprintf("--set=podCreation.timeoutSeconds=%d", int(reviewTimeout.Seconds())), "--set=installation.roleListGroups={example.com}", "--set=featureGates=PodUnavailableBudgetUpdateGate=true",
 		"--show-only=templates/apiserver/webhooks.yaml", "--show-only=templates/apiserver/protection.yaml",
 		"--show-only=templates/apiserver/podcreation.yaml")
 }

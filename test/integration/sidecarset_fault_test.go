@@ -13,12 +13,8 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-const (
-	// reviewTimeout is podCreation.timeoutSeconds of the chart.
-	reviewTimeout = 5 * time.Second
-	// otherwise is the time that the rest of a creation may take on a busy machine.
-	otherwise = 2 * time.Second
-)
+// otherwise is the time that the rest of a creation may take on a busy machine.
+const otherwise = 2 * time.Second
 
 // TestPodsWithSidecarsWhileTheAPIServerIsSlowOrDown creates Pods that a SidecarSet selects while the apiserver answers later than the
 // timeout of the webhook, not at all, or does not run. They are created without the sidecars within the timeout, or refused where the

@@ -92,7 +92,7 @@ func TestSidecarSetsDoNotClash(t *testing.T) {
 // Two SidecarSets that conflict are written at the same instant, through two apiservers on one etcd.
 func TestOneOfTwoSidecarSetsThatClashIsRefused(t *testing.T) {
 	t.Parallel()
-	servers, _ := serverPair(t)
+	servers, _ := serverPair(t, patient...)
 	namespace := newNamespace(t)
 	clients := make([]typed.SidecarSetInterface, 0, len(servers))
 	for _, s := range servers {

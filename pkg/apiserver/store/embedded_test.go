@@ -198,7 +198,10 @@ func TestStartLogsNoWarnings(t *testing.T) {
 	require.NoError(t, file.Close())
 	out, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.NotContains(t, string(out), `"level"`)
+	for line := range strings.Lines(string(out)) {
+		// etcd also warns of a disk or processor that took longer than expected.
+		assert.False(t, strings.Contains(line, `"level"`) && !strings.Contains(line, `"expected-duration"`), line)
+	}
 }
 
 func TestLongDirectoryIsRefused(t *testing.T) {

@@ -96,7 +96,7 @@ func TestTurnCostsTwoWrites(t *testing.T) {
 	for range 10 {
 		turn()
 	}
-	assert.Equal(t, uint64(20), writes()-before)
+	assert.Contains(t, []uint64{20, 21}, writes()-before, "etcd itself writes its version once after the start")
 }
 
 // A lock is a write too. etcd refuses it when it is full, and a repetition does not help.
