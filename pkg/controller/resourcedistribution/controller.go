@@ -241,8 +241,8 @@ func (c *copies[T]) tasks(
 	return append(tasks, unwanted...), nil
 }
 
-// run does what a namespace needs. A namespace without a copy may have an object of others in its place. This conflict is not
-// looked at again for conflictRest.
+// run does what a namespace needs. A namespace without a copy may have an object of others in its place. The cache shows it if it is a
+// copy. Any other one is not looked at again for conflictRest.
 func run[T controller.Object](
 	ctx context.Context, r *Reconciler, c *copies[T], d *v1beta1.ResourceDistribution, template T, digest [sha256.Size]byte, todo task,
 ) outcome {
@@ -251,6 +251,9 @@ func run[T controller.Object](
 	case todo.unwanted:
 		result.failure = c.remove(ctx, d, todo.live)
 	case todo.live == nil:
+		if result.failure = c.inTheWay(d, todo.namespace, template.GetName()); result.failure != nil {
+			break
+		}
 		where, now := r.place(todo.namespace), r.clock.Now()
 		if result.failure = r.conflicts.recent(d, where, now); result.failure == nil {
 			result.failure = c.put(ctx, d, template, digest, todo.namespace, nil)
@@ -289,7 +292,7 @@ func (r *Reconciler) report(
 	for _, o := range outcomes {
 		switch {
 		case o.failure == nil || o.condition == v1beta1.ResourceDistributionNamespaceNotExists: // The namespace's next change is an event.
-		// No event tells when the object of others is gone.
+		// No event tells when the object of others is gone, unless it is a copy of an earlier ResourceDistribution of this name.
 		case o.condition == v1beta1.ResourceDistributionConflictOccurred:
 			result.RequeueAfter = conflictPeriod
 		default:
@@ -299,8 +302,8 @@ func (r *Reconciler) report(
 	return result, err
 }
 
-// conflicts keeps for a short time which objects of others are in the way. It is only a cache: after a restart, each conflict
-// costs one more request.
+// conflicts keeps for a short time which objects of others are in the way, if they are not watched. It is only a cache: after a
+// restart, each conflict costs one more request.
 type conflicts struct {
 	// lock guards known, also the maps in it.
 	lock  sync.Mutex
@@ -333,18 +336,25 @@ func (c *conflicts) recent(d *v1beta1.ResourceDistribution, namespace place, now
 	return nil
 }
 
-// note records the result of a look. failed may be nil, or another failure than a conflict; both end a known conflict.
+// note records the result of a look. failed may be nil, or another failure than a conflict; both end a known conflict. A conflict with a
+// copy is not recorded: the copy can be gone before the next pass, and no later event comes.
 func (c *conflicts) note(d *v1beta1.ResourceDistribution, namespace place, failed *failure, now time.Time) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if k := c.known[d.UID]; k == nil || k.generation != d.Generation {
 		c.known[d.UID] = &known{d.Generation, map[place]conflict{}}
 	}
-	if failed != nil && failed.condition == v1beta1.ResourceDistributionConflictOccurred {
+	if failed != nil && unwatched(failed.err) {
 		c.known[d.UID].namespaces[namespace] = conflict{failed, now}
 	} else {
 		delete(c.known[d.UID].namespaces, namespace)
 	}
+}
+
+// unwatched reports whether an error is a conflict with an object that is not watched.
+func unwatched(err error) bool {
+	conflict, is := errors.AsType[conflictError](err)
+	return is && !conflict.watched
 }
 
 // forget drops the conflicts of a deleted ResourceDistribution.

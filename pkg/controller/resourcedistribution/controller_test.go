@@ -381,6 +381,44 @@ func TestCopiesOfADistributionOfTheSameName(t *testing.T) {
 	assert.Equal(t, "a", namespaces)
 }
 
+// A ResourceDistribution that is deleted and created again meets its old copies. The garbage collector deletes them soon, and their
+// deletions are the last events.
+func TestOldCopiesAreReplacedAsSoonAsTheyAreGone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cached   bool
+		requests int
+	}{
+		"the cache has them":               {true, 0},
+		"the cache does not have them yet": {false, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, aConfigMap, include("a", "b"))
+			w.settle()
+			again := w.distribution()
+			again.UID = "again"
+			require.NoError(t, w.Kruise.AppsV1beta1().ResourceDistributions().Delete(t.Context(), "d", metav1.DeleteOptions{}))
+			w.Add(again)
+			w.Observe()
+			if !tc.cached {
+				require.NoError(t, w.r.configMaps.cached.Replace(nil, ""))
+			}
+			w.Kube.ClearActions()
+			_, err := w.Pass("", "d")
+			require.NoError(t, err)
+			assert.Len(t, w.Kube.Actions(), tc.requests)
+			_, namespaces := w.failed(v1beta1.ResourceDistributionConflictOccurred)
+			assert.Equal(t, "a b", namespaces)
+
+			for _, name := range []string{"a", "b"} {
+				require.NoError(t, w.Kube.CoreV1().ConfigMaps(name).Delete(t.Context(), "copy", metav1.DeleteOptions{}))
+			}
+			w.Step("", "d")
+			assert.Equal(t, "a b", w.in())
+			assert.Zero(t, w.distribution().Status.Failed)
+		})
+	}
+}
+
 func TestConditionKeepsTheTimeOfItsTransition(t *testing.T) {
 	w := newWorld(t, aConfigMap, include("missing"))
 	w.settle()

@@ -263,9 +263,8 @@ func (c *copies[T]) read(ctx context.Context, d *v1beta1.ResourceDistribution, n
 	case err != nil:
 		return nil, &failure{v1beta1.ResourceDistributionGetResourceFailed, err}
 	case !metav1.IsControlledBy(object, d):
-		return nil, &failure{v1beta1.ResourceDistributionConflictOccurred, fmt.Errorf("conflict with existing resources of same namespace, "+
-			"group, version, kind, name: %s %s/%s does not belong to this ResourceDistribution; delete it or exclude the namespace",
-			c.resource, namespace, name)}
+		_, watched := object.GetLabels()[pub.DistributedCopyKey]
+		return nil, c.conflict(namespace, name, watched)
 	}
 	// The same form as in the cache, so that right can compare it.
 	reduced, err := reduce(object)
@@ -274,6 +273,30 @@ func (c *copies[T]) read(ctx context.Context, d *v1beta1.ResourceDistribution, n
 		return nil, &failure{v1beta1.ResourceDistributionGetResourceFailed, fmt.Errorf("read %T: %w", object, err)}
 	}
 	return live, nil
+}
+
+// inTheWay returns the conflict with the copy of another ResourceDistribution in a namespace, or nil if the cache has none. It costs no
+// request.
+func (c *copies[T]) inTheWay(d *v1beta1.ResourceDistribution, namespace, name string) *failure {
+	item, found, _ := c.cached.GetByKey(cache.NewObjectName(namespace, name).String()) // The cache returns no error.
+	if other, ok := item.(*seen); !found || !ok || metav1.IsControlledBy(other, d) {
+		return nil
+	}
+	return c.conflict(namespace, name, true)
+}
+
+// conflictError says that an object of others is in the place of a copy. watched is true if that object is a copy too, so that the cache
+// shows when it is gone.
+type conflictError struct {
+	error
+	watched bool
+}
+
+// conflict returns the failure of a namespace in which an object of others has the name of the copy.
+func (c *copies[T]) conflict(namespace, name string, watched bool) *failure {
+	return &failure{v1beta1.ResourceDistributionConflictOccurred, conflictError{fmt.Errorf("conflict with existing resources of same "+
+		"namespace, group, version, kind, name: %s %s/%s does not belong to this ResourceDistribution; delete it or exclude the namespace",
+		c.resource, namespace, name), watched}}
 }
 
 // create creates the copy in a namespace. If the namespace is being deleted or does not exist, the failure says so, and the
