@@ -173,16 +173,20 @@ func adapters(deps controller.Deps, c *controller.Of[*v1beta1.UnitedDeployment],
 	}
 	native := adapt(c, kinds.StatefulSet, statefulSets(deps), selecting, direct)
 	advanced := adapt(c, kinds.AdvancedStatefulSet, advancedStatefulSets(deps), selecting, direct)
-	native.longest, advanced.longest, native.gapsStop = longestStatefulSet, longestStatefulSet, true
+	native.gapsStop = true
+	clones := adapt(c, kinds.CloneSet, cloneSets(deps), selecting, direct)
+	for _, a := range []*adapter{native, advanced, clones} {
+		a.longest = longestInLabel
+	}
 	rolling := adapt(c, kinds.Deployment, deployments(deps), selecting, throughSets)
 	rolling.unpartitioned = true
-	return []*adapter{native, advanced, adapt(c, kinds.CloneSet, cloneSets(deps), selecting, direct), rolling}
+	return []*adapter{native, advanced, clones, rolling}
 }
 
-// longestStatefulSet limits the prefix of the name of a StatefulSet. Each Pod has a label whose value is the name, a dash and the hash
-// of a revision, and a label value has at most 63 characters. The name is the prefix and 5 random characters, and the hash has up to 10
-// characters.
-const longestStatefulSet = 46
+// longestInLabel limits the prefix of the name of a StatefulSet or a CloneSet. Each of its Pods has a label whose value is the name, a
+// dash and the hash of a revision, and a label value has at most 63 characters. The name is the prefix and 5 random characters, and the
+// hash has up to 10 characters. The Pods of a Deployment have only the hash.
+const longestInLabel = 46
 
 // made returns what the pointer points at. If it is nil, made sets it to an empty value. So the caller can write a field of an optional
 // struct, for example of rollingUpdate, that the user left out.

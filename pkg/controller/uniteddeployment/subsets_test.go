@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 
@@ -249,13 +250,13 @@ func TestWorkloadWithoutASubsetLabelIsLeftAlone(t *testing.T) {
 
 // Case uniteddeployment 15.
 func TestNamesOfWorkloads(t *testing.T) {
-	plain, sets := &adapter{}, &adapter{longest: longestStatefulSet}
+	plain, sets := &adapter{}, &adapter{longest: longestInLabel}
 	assert.Equal(t, "web-a-", plain.prefix("web", "a"))
 	assert.Equal(t, "my.web-a-", plain.prefix("my.web", "a"))
 	long := strings.Repeat("x", 250)
 	assert.Equal(t, long+"-", plain.prefix(long, "zone"))
 	prefix := sets.prefix(strings.Repeat("a.", 30)+"x", "zone")
-	assert.LessOrEqual(t, len(prefix), longestStatefulSet)
+	assert.LessOrEqual(t, len(prefix), longestInLabel)
 	assert.True(t, strings.HasSuffix(prefix, "a-"))
 	assert.Equal(t, "hash", labelOf(strings.Repeat("x", 80)+"-hash"))
 
@@ -264,6 +265,22 @@ func TestNamesOfWorkloads(t *testing.T) {
 	})
 	w.settle()
 	assert.Len(t, w.workloads(), 2)
+}
+
+// Pods have the name of their workload and the hash of a revision in one label. If it were too long, no Pod could be created.
+func TestLongNamesLeaveRoomForTheHashOfARevision(t *testing.T) {
+	for name, template := range map[string]v1beta1.SubsetTemplate{
+		"CloneSet": ofCloneSets(), "StatefulSet": ofStatefulSets(), "advanced StatefulSet": ofAdvancedStatefulSets(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			subset := strings.Repeat("s", 60)
+			w := newWorld(t, template, func(u *v1beta1.UnitedDeployment) { u.Spec.Topology.Subsets[0].Name = subset })
+			w.settle()
+			revision := w.workloads()[subset].GetName() + "-" + strings.Repeat("x", 10)
+			assert.Empty(t, validation.IsValidLabelValue(revision))
+			assert.Empty(t, w.settle(), "the workload is found by its label")
+		})
+	}
 }
 
 // Case uniteddeployment 20.
