@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -287,6 +288,25 @@ func TestStuckPodOfAStatefulSetIsDeleted(t *testing.T) {
 	assert.Len(t, w.Pods(), 1)
 	w.pass(30)
 	assert.Equal(t, []string{"delete pods " + name}, w.settle())
+}
+
+// A patch is not part of a revision of the UnitedDeployment, so a Pod that a patch has broken is at the newest one.
+func TestPodThatAPatchOfItsSubsetBrokeIsDeleted(t *testing.T) {
+	w, name := stuckWorld(t)
+	w.edit(func(u *v1beta1.UnitedDeployment) {
+		u.Spec.Topology.Subsets[0].Patch = &runtime.RawExtension{Raw: []byte(`{"spec":{"hostname":"right"}}`)}
+	})
+	set, pod := w.workloads()["a"].(*appsv1.StatefulSet), w.Pods()[0]
+	pod.Labels[pub.KruiseControllerRevisionHashKey] = set.Labels[pub.KruiseControllerRevisionHashKey]
+	w.Update(pod)
+	set.Generation++
+	w.Update(set)
+	w.pass(30)
+	assert.NotContains(t, w.settle(), "delete pods "+name, "the StatefulSet has not seen the patch yet")
+	set.Status.ObservedGeneration = set.Generation
+	w.Update(set)
+	assert.Contains(t, w.settle(), "delete pods "+name)
+	assert.Empty(t, w.Pods())
 }
 
 func TestPodsThatAreNotStuckStay(t *testing.T) {

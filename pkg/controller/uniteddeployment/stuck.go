@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
@@ -51,7 +50,8 @@ func (p *pass) stuck(s *subset) (stuck []*corev1.Pod) {
 	}
 	for _, pod := range s.pods {
 		ordinal, err := strconv.Atoi(pod.Name[strings.LastIndexByte(pod.Name, '-')+1:])
-		old := pod.Labels[appsv1.StatefulSetRevisionLabel] != c.counts.revision && pod.Labels[pub.KruiseControllerRevisionHashKey] != p.label
+		// The revision is that of the StatefulSet, because a change of the subset's patch makes no new revision of the UnitedDeployment.
+		old := pod.Labels[appsv1.StatefulSetRevisionLabel] != c.counts.revision
 		// A Pod below the partition keeps its revision, so its deletion would help nothing. A name without an ordinal is not one of the
 		// StatefulSet.
 		if err != nil || ordinal-int(c.first) < int(s.partition) || !old || podstate.ConditionReady(pod) {
