@@ -28,3 +28,12 @@ func OwnerOf(kind schema.GroupKind) reconcile.Mapper {
 		return []types.NamespacedName{{Namespace: obj.GetNamespace(), Name: ref.Name}}
 	}
 }
+
+// SameController reports whether two versions of an object have the same controller, or both none. An adoption and a release change it.
+func SameController(before, after metav1.Object) bool {
+	a, b := metav1.GetControllerOfNoCopy(before), metav1.GetControllerOfNoCopy(after)
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.UID == b.UID
+}

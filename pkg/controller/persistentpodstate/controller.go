@@ -111,14 +111,16 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 // ordered selects the kinds whose Pods are numbered.
 func ordered(kind *kinds.Kind) bool { return kind.StableNames }
 
-// podChanged returns the PersistentPodStates for which a change of a Pod matters: of its readiness, its node, its deletion or
-// its annotations. A Pod that is new to a workload of a custom kind matters for the one that the annotations of the workload ask for,
-// which has the name of the workload, and need not exist. before is nil for a new Pod, and after is nil for a deleted one.
+// podChanged returns the PersistentPodStates for which a change of a Pod matters: of its readiness, its node, its deletion, its
+// annotations or its controller. A Pod that is new to a workload of a custom kind matters for the one that the annotations of the
+// workload ask for, which has the name of the workload, and need not exist. before is nil for a new Pod, and after is nil for a deleted
+// one.
 func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.NamespacedName) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
 	if old != nil && pod != nil && podstate.ConditionReady(old) == podstate.ConditionReady(pod) && old.Spec.NodeName == pod.Spec.NodeName &&
-		(old.DeletionTimestamp == nil) == (pod.DeletionTimestamp == nil) && maps.Equal(old.Annotations, pod.Annotations) {
+		(old.DeletionTimestamp == nil) == (pod.DeletionTimestamp == nil) && maps.Equal(old.Annotations, pod.Annotations) &&
+		controller.SameController(old, pod) {
 		return nil
 	}
 	// A deleted Pod matters too: its record may go.
@@ -129,7 +131,7 @@ func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.Names
 	for _, state := range found {
 		keys = append(keys, controller.Self(state)...)
 	}
-	if ref := customController(pod); ref != nil && old == nil {
+	if ref := customController(pod); ref != nil && (old == nil || !controller.SameController(old, pod)) {
 		keys = append(keys, types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name})
 	}
 	return keys

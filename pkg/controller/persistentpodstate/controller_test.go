@@ -138,6 +138,22 @@ func TestAnnotationsAreRefreshed(t *testing.T) {
 	assert.Equal(t, map[string]string{"ip": "2"}, w.records()["web-0"].Annotations)
 }
 
+// A StatefulSet that is created again adopts the Pods that a deletion with --cascade=orphan has kept. Nothing else of them changes.
+func TestAdoptedPodsAreRecorded(t *testing.T) {
+	w := newWorld(t)
+	orphan, adopted := pod("web-0", "n1"), pod("web-0", "n1")
+	orphan.OwnerReferences = nil
+	w.Add(builtIn(1), orphan)
+	w.state(theirs)
+	assert.Empty(t, w.records())
+	w.Update(adopted)
+	w.Observe()
+	for _, key := range w.r.podChanged(orphan, adopted) {
+		w.settle(key.Name)
+	}
+	assert.Equal(t, map[string]v1beta1.PodState{"web-0": on("n1")}, w.get("state").Status.PodStates)
+}
+
 // Case persistentpodstate 18.
 func TestChangedKeysAreRecordedAgain(t *testing.T) {
 	w := newWorld(t)

@@ -97,6 +97,9 @@ func TestNewPodsLeadToTheirCustomWorkload(t *testing.T) {
 	key := []types.NamespacedName{{Namespace: "ns", Name: "web"}}
 	assert.Equal(t, key, w.r.podChanged(nil, gamePod("web-0", "n1")))
 	assert.Empty(t, w.r.podChanged(gamePod("web-0", ""), gamePod("web-0", "n1")))
+	orphan := gamePod("web-0", "n1")
+	orphan.OwnerReferences = nil
+	assert.Equal(t, key, w.r.podChanged(orphan, gamePod("web-0", "n1")), "adopted")
 	assert.Empty(t, w.r.podChanged(nil, pod("web-0", "n1")), "a StatefulSet is watched")
 	static := pod("web-0", "n1")
 	static.OwnerReferences[0].APIVersion, static.OwnerReferences[0].Kind = "v1", "Node"
