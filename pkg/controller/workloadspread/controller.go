@@ -156,7 +156,8 @@ func differs(old, pod *corev1.Pod) bool {
 	before, _ := spread.MatchedOf(old)
 	after, _ := spread.MatchedOf(pod)
 	return podstate.Active(old) != podstate.Active(pod) || old.Spec.NodeName != pod.Spec.NodeName || before != after ||
-		old.UID != pod.UID || (subset.UnschedulableSince(old) == nil) != (subset.UnschedulableSince(pod) == nil)
+		old.UID != pod.UID || !controller.SameController(old, pod) ||
+		(subset.UnschedulableSince(old) == nil) != (subset.UnschedulableSince(pod) == nil)
 }
 
 // hasRoom reports whether a subset had a free slot at the last count, or nothing was counted yet. -1 means that there is no
@@ -177,12 +178,21 @@ func (r *Reconciler) ofOwner(namespace string, ref *metav1.OwnerReference) []*v1
 	found := r.of(namespace, kind, ref.Name)
 	if kind == kinds.ReplicaSet {
 		if item, exists, _ := r.workloads[kind].GetByKey(namespace + "/" + ref.Name); exists {
-			if set, ok := item.(*appsv1.ReplicaSet); ok && metav1.GetControllerOfNoCopy(set) != nil {
-				found = append(found, r.of(namespace, kinds.Deployment, metav1.GetControllerOfNoCopy(set).Name)...)
+			if set, ok := item.(*appsv1.ReplicaSet); ok {
+				found = append(found, r.ofDeployment(set)...)
 			}
 		}
 	}
 	return found
+}
+
+// ofDeployment returns the WorkloadSpreads of the Deployment of a ReplicaSet.
+func (r *Reconciler) ofDeployment(set metav1.Object) []*v1beta1.WorkloadSpread {
+	ref := metav1.GetControllerOfNoCopy(set)
+	if ref == nil {
+		return nil
+	}
+	return r.of(set.GetNamespace(), kinds.Deployment, ref.Name)
 }
 
 // of returns the WorkloadSpreads whose target is the workload.
@@ -191,26 +201,28 @@ func (r *Reconciler) of(namespace string, kind schema.GroupKind, name string) []
 	return found
 }
 
-// workloadChanged returns the WorkloadSpreads of a workload of the kind, and for a ReplicaSet those of its Deployment. Only
-// changes of the spec, of the revision and of the deletion matter: a change of the status would cause a pass for each Pod of
-// the workload.
+// workloadChanged returns the WorkloadSpreads of a workload of the kind, and for a ReplicaSet those of its Deployment before and after
+// the change. Only changes of the spec, of the revision, of the deletion and of the controller matter: a change of the status would
+// cause a pass for each Pod of the workload.
 func (r *Reconciler) workloadChanged(kind schema.GroupKind) reconcile.Differ {
 	return func(before, after metav1.Object) (keys []types.NamespacedName) {
 		if before != nil && after != nil && before.GetUID() == after.GetUID() && before.GetGeneration() == after.GetGeneration() &&
 			before.GetAnnotations()[revisionKey] == after.GetAnnotations()[revisionKey] &&
-			(before.GetDeletionTimestamp() == nil) == (after.GetDeletionTimestamp() == nil) {
+			(before.GetDeletionTimestamp() == nil) == (after.GetDeletionTimestamp() == nil) && controller.SameController(before, after) {
 			return nil
 		}
-		object := after
-		if object == nil {
-			object = before
-		}
-		found := r.of(object.GetNamespace(), kind, object.GetName())
-		if ref := metav1.GetControllerOfNoCopy(object); kind == kinds.ReplicaSet && ref != nil {
-			found = append(found, r.of(object.GetNamespace(), kinds.Deployment, ref.Name)...)
-		}
-		for _, one := range found {
-			keys = append(keys, controller.Self(one)...)
+		// Both versions are looked at, because an adoption changes the Deployment. The queue holds each key once.
+		for _, object := range []metav1.Object{before, after} {
+			if object == nil {
+				continue
+			}
+			found := r.of(object.GetNamespace(), kind, object.GetName())
+			if kind == kinds.ReplicaSet {
+				found = append(found, r.ofDeployment(object)...)
+			}
+			for _, one := range found {
+				keys = append(keys, controller.Self(one)...)
+			}
 		}
 		return keys
 	}

@@ -25,6 +25,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/workload/kinds"
 )
 
 // Cases workloadspread 1, 2.
@@ -456,6 +457,41 @@ func TestUnreadableWorkloadIsReportedWhenItBegins(t *testing.T) {
 			assert.Equal(t, []string{event}, w.Events(), "it was revoked")
 		})
 	}
+}
+
+// Pods and ReplicaSets that are kept by --cascade=orphan belong to a workload again when it adopts them, and do not when it releases them.
+func TestAdoptionsAndReleasesAreCounted(t *testing.T) {
+	orphan := func(object metav1.Object) { object.SetOwnerReferences(nil) }
+	t.Run("a Pod", func(t *testing.T) {
+		w := newWorld(t)
+		w.ofCloneSet(2, []v1beta1.WorkloadSpreadSubset{limited("a", 2)})
+		kept, owned := pod("a-0", "a", func(pod *corev1.Pod) { orphan(pod) }), pod("a-0", "a")
+		w.Add(kept)
+		assert.Equal(t, []string{"a 0 2"}, rooms(w.settle()))
+		w.follow(owned, w.r.podChanged(kept, owned))
+		assert.Equal(t, []string{"a 1 1"}, rooms(&w.get().Status))
+		w.follow(kept, w.r.podChanged(owned, kept))
+		assert.Equal(t, []string{"a 0 2"}, rooms(&w.get().Status))
+	})
+	t.Run("a ReplicaSet", func(t *testing.T) {
+		w := newWorld(t)
+		w.Add(&appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "web"}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(2))},
+		})
+		w.spread("apps/v1", "Deployment", []v1beta1.WorkloadSpreadSubset{limited("a", 2)})
+		kept, owned := replicaSet("set", "1", "1"), replicaSet("set", "1", "1")
+		orphan(kept)
+		w.Add(kept, pod("a-0", "a", func(pod *corev1.Pod) {
+			pod.Labels["pod-template-hash"] = "1"
+			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(kept, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
+		}))
+		changed := w.r.workloadChanged(kinds.ReplicaSet)
+		w.settle()
+		w.follow(owned, changed(kept, owned))
+		assert.Equal(t, []string{"a 1 1"}, rooms(&w.get().Status))
+		w.follow(kept, changed(owned, kept))
+		assert.NotEqual(t, []string{"a 1 1"}, rooms(&w.get().Status))
+	})
 }
 
 func TestOnlyChangesThatMatterCauseAPass(t *testing.T) {

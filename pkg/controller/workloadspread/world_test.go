@@ -160,6 +160,15 @@ func (w *world) settle() *v1beta1.WorkloadSpreadStatus {
 	return &w.get().Status
 }
 
+// follow stores a changed object, and makes the passes that the change starts.
+func (w *world) follow(changed runtime.Object, keys []types.NamespacedName) {
+	w.t.Helper()
+	w.Update(changed)
+	for _, key := range keys {
+		w.Converge(key.Namespace, key.Name)
+	}
+}
+
 // change edits the WorkloadSpread as a user does.
 func (w *world) change(edit func(*v1beta1.WorkloadSpread)) {
 	w.t.Helper()
