@@ -310,6 +310,24 @@ func TestPodThatGotANodeBeforeItsDeletionStays(t *testing.T) {
 	assert.Contains(t, w.placed(), "a-0")
 }
 
+// The scheduler writes a new message, for example. No event of such a change starts a pass.
+func TestPodThatChangedBeforeItsDeletionIsDeletedSoon(t *testing.T) {
+	w := newWorld(t)
+	w.ofCloneSet(2, []v1beta1.WorkloadSpreadSubset{limited("a", 2), open("b")}, adaptive)
+	w.pods("a", 1, waiting)
+	w.settle()
+	w.Clock.SetTime(controllertest.Now.Add(30 * time.Second))
+	conflicts := 1
+	w.Kube.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		conflicts--
+		return conflicts >= 0, nil, apierrors.NewConflict(corev1.Resource("pods"), "a-0", nil)
+	})
+	assert.Equal(t, time.Second, w.Step("ns", "ws"))
+	assert.Contains(t, w.placed(), "a-0")
+	assert.Equal(t, 5*time.Minute, w.Step("ns", "ws"))
+	assert.NotContains(t, w.placed(), "a-0")
+}
+
 // The writes of a pass can take so long that the scheduler finds a node meanwhile.
 func TestPodThatGotANodeDuringSlowWritesStays(t *testing.T) {
 	w := newWorld(t)

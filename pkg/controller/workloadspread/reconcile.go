@@ -31,6 +31,9 @@ const (
 	reasonFull           = "SubsetsFull"
 )
 
+// conflictDelay is the time until the deletion of a Pod that has changed is tried again. The cache shows the change by then.
+const conflictDelay = time.Second
+
 // Reconcile assigns the Pods of the target, then recounts the slots, and then deletes Pods that must move to the next subset.
 // The status is written last, and its generation only if all Pods were written. If a Pod cannot be written, slots are still
 // recounted, because other Pods need them. A deletion comes after the status: the condition of the subset must be stored first,
@@ -58,15 +61,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 	}
 	r.report(object, counted, moved)
 	r.reportFull(object, t.replicas)
-	// The next pass is due when the first of these times is over: a slot expires, a Pod waits for too long, or the target is
-	// read again.
+	again, err := r.delete(ctx, object, moved.Delete)
+	// The next pass is due when the first of these times is over: a slot expires, a Pod waits for too long, the target is read again,
+	// or a deletion is tried again.
 	result := reconcile.Result{RequeueAfter: counted.Wait}
-	for _, wait := range []time.Duration{moved.Wait, t.again} {
-		if wait > 0 && (result.RequeueAfter == 0 || wait < result.RequeueAfter) {
-			result.RequeueAfter = wait
-		}
+	for _, wait := range []time.Duration{moved.Wait, t.again, again} {
+		result.RequeueAfter = engine.Sooner(result.RequeueAfter, wait)
 	}
-	return result, errors.Join(failed, r.delete(ctx, object, moved.Delete))
+	return result, errors.Join(failed, err)
 }
 
 // read returns the target of a WorkloadSpread and its Pods. If the controllers may not read the target or an owner between it and its
@@ -231,19 +233,27 @@ func (r *Reconciler) reportFull(object *v1beta1.WorkloadSpread, replicas int) {
 }
 
 // delete deletes Pods that found no node in time. Their workload creates them again, in another subset. The preconditions protect a
-// replacement of the same name, and a Pod that has got a node since. Admission returns the slot of the Pod.
-func (r *Reconciler) delete(ctx context.Context, object *v1beta1.WorkloadSpread, pods []*corev1.Pod) error {
+// replacement of the same name, and a Pod that has got a node since. Admission returns the slot of the Pod. It returns the delay until a
+// deletion is tried again, or zero.
+func (r *Reconciler) delete(
+	ctx context.Context, object *v1beta1.WorkloadSpread, pods []*corev1.Pod,
+) (again time.Duration, failed error) {
 	// A Pod that is not deleted now is found again in the next pass.
 	errs := make([]error, 0, len(pods))
 	for _, pod := range pods {
 		err := r.kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion},
 		})
-		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		// The Pod has changed. Not every change of a Pod starts a pass.
+		if apierrors.IsConflict(err) {
+			again = conflictDelay
+			continue
+		}
+		if err == nil || apierrors.IsNotFound(err) {
 			continue
 		}
 		r.recorder.Eventf(object, corev1.EventTypeWarning, reasonDeletionFailed, "Pod %s was not deleted: %v", pod.Name, err)
 		errs = append(errs, fmt.Errorf("delete Pod %s: %w", pod.Name, err))
 	}
-	return errors.Join(errs...)
+	return again, errors.Join(errs...)
 }
