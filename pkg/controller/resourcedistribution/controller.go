@@ -43,8 +43,8 @@ var (
 	configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
 )
 
-// Reconciler reconciles ResourceDistributions. Its fields are set before the controller starts. conflicts has a lock of its
-// own.
+// Reconciler reconciles ResourceDistributions. Its fields are set before the controller starts. conflicts and rewordings have locks of
+// their own.
 type Reconciler struct {
 	// client writes statuses, and distributions and namespaces are caches.
 	client        kruise.ResourceDistributionInterface
@@ -55,6 +55,8 @@ type Reconciler struct {
 	configMaps *copies[*corev1.ConfigMap]
 	clock      clock.PassiveClock
 	conflicts  conflicts
+	// rewordings limits new texts of lasting failures.
+	rewordings controller.Rewordings
 }
 
 // New returns the controller. It adds indexes to informers, so it must be called before they start. It returns an error if an informer
@@ -91,7 +93,10 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ResourceD
 		client: func(namespace string) client[*corev1.ConfigMap] { return deps.Kube.CoreV1().ConfigMaps(namespace) },
 	}
 	c.WatchChanges(namespaces, r.namespaceChanged)
-	c.Forget(func(d *v1beta1.ResourceDistribution) { r.conflicts.forget(d.UID) })
+	c.Forget(func(d *v1beta1.ResourceDistribution) {
+		r.conflicts.forget(d.UID)
+		r.rewordings.Forget(d.UID)
+	})
 	return r, c
 }
 
@@ -284,9 +289,13 @@ func (r *Reconciler) place(name string) place {
 func (r *Reconciler) report(
 	ctx context.Context, d *v1beta1.ResourceDistribution, desired int, outcomes []outcome,
 ) (result reconcile.Result, err error) {
+	now := r.clock.Now()
+	reword := func(since time.Time) bool {
+		// The text of an older spec may be wrong now.
+		return d.Status.ObservedGeneration != d.Generation || r.rewordings.Due(d.UID, since, now)
+	}
 	_, err = controller.UpdateStatus(ctx, r.client, d, func(fresh *v1beta1.ResourceDistribution) error {
-		written := status(d, desired, outcomes, r.clock.Now())
-		fresh.Status = written
+		fresh.Status = status(d, desired, outcomes, now, reword)
 		return nil
 	})
 	for _, o := range outcomes {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
 )
 
 // Case resourcedistribution 1.
@@ -272,6 +274,35 @@ func TestFailuresInSomeNamespacesDoNotStopTheOthers(t *testing.T) {
 	w.Writes()
 	assert.Len(t, w.settle(), 4, "three copies and the status")
 	assert.Zero(t, w.distribution().Status.Failed)
+}
+
+// Each write of the status starts another pass at once, so a text that differs at each attempt must not be written each time.
+func TestNewTextOfALastingFailureIsWrittenOnceInAWhile(t *testing.T) {
+	w := newWorld(t, aConfigMap, include("a"))
+	attempt := 0
+	w.Kube.PrependReactor("create", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		attempt++
+		return true, nil, fmt.Errorf("attempt %d", attempt)
+	})
+	written := func() (texts []string) {
+		for range 5 {
+			w.Observe()
+			w.Writes()
+			w.Clock.SetTime(w.Clock.Now().Add(time.Second))
+			_, err := w.Pass("", "d")
+			require.Error(t, err)
+			if slices.Contains(w.Writes(), "update resourcedistributions/status d") {
+				text, _ := w.failed(v1beta1.ResourceDistributionCreateResourceFailed)
+				texts = append(texts, text)
+			}
+		}
+		return texts
+	}
+	assert.Equal(t, []string{"attempt 1"}, written())
+	w.Clock.SetTime(w.Clock.Now().Add(controller.RewordAfter))
+	assert.Equal(t, []string{"attempt 6"}, written(), "the latest text is written")
+	w.edit(func(*v1beta1.ResourceDistributionSpec) {})
+	assert.Equal(t, []string{"attempt 11"}, written(), "the text of the new spec")
 }
 
 func TestUpdateAndDeletionFailuresAreNamed(t *testing.T) {

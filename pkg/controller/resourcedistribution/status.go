@@ -37,8 +37,11 @@ type outcome struct {
 }
 
 // status returns the status after a pass. desired is the number of namespaces that must have a copy. The result depends on the
-// order of the namespaces only by name, not on the order in which they were written.
-func status(d *v1beta1.ResourceDistribution, desired int, outcomes []outcome, now time.Time) v1beta1.ResourceDistributionStatus {
+// order of the namespaces only by name, not on the order in which they were written. reword reports whether the new text of a failure
+// that lasts since a time may be written.
+func status(
+	d *v1beta1.ResourceDistribution, desired int, outcomes []outcome, now time.Time, reword func(since time.Time) bool,
+) v1beta1.ResourceDistributionStatus {
 	// outcomes belongs to the caller, who reads it again for retries.
 	failures := slices.DeleteFunc(slices.Clone(outcomes), func(o outcome) bool { return o.failure == nil })
 	slices.SortFunc(failures, func(a, b outcome) int { return cmp.Compare(a.namespace, b.namespace) })
@@ -62,12 +65,25 @@ func status(d *v1beta1.ResourceDistribution, desired int, outcomes []outcome, no
 				condition.FailedNamespaces = append(condition.FailedNamespaces, o.namespace)
 			}
 		}
-		// The time moves only with the status, as for all conditions.
 		before := slices.IndexFunc(d.Status.Conditions, func(c v1beta1.ResourceDistributionCondition) bool { return c.Type == conditionType })
-		if before >= 0 && d.Status.Conditions[before].Status == condition.Status {
-			condition.LastTransitionTime = d.Status.Conditions[before].LastTransitionTime
+		if before >= 0 {
+			follow(&condition, &d.Status.Conditions[before], reword)
 		}
 		s.Conditions = append(s.Conditions, condition)
 	}
 	return s
+}
+
+// follow makes a condition the successor of the stored one. The time moves only with the status, as for all conditions. The text of a
+// lasting failure differs at each attempt, and is written only once in a while: otherwise each write would start the next attempt at
+// once, and retries would never back off.
+func follow(condition, before *v1beta1.ResourceDistributionCondition, reword func(since time.Time) bool) {
+	if before.Status != condition.Status {
+		return
+	}
+	condition.LastTransitionTime = before.LastTransitionTime
+	if before.Reason != condition.Reason && slices.Equal(before.FailedNamespaces, condition.FailedNamespaces) &&
+		!reword(before.LastTransitionTime.Time) {
+		condition.Reason = before.Reason
+	}
 }
