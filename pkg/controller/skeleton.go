@@ -96,8 +96,8 @@ func (c *Of[T]) Absent(reconciler func(ctx context.Context, key types.Namespaced
 }
 
 // Forget adds a function that is called for deleted objects, to drop what the controller keeps for them. The guard is updated
-// automatically. It is called by the informer's handler, maybe while a worker still reconciles the object, so it must be safe for
-// concurrent use.
+// automatically. It is called by the informer's handler, maybe while a worker still reconciles the object, and then again by that
+// worker. So it must be safe for concurrent use.
 func (c *Of[T]) Forget(forget func(T)) { c.forget = append(c.forget, forget) }
 
 // Guard returns the guard. The controller must record in it every write to a resource that it Owns or Guards.
@@ -169,14 +169,28 @@ func (c *Of[T]) gone(before, after metav1.Object) []types.NamespacedName {
 	if before == nil || after != nil && after.GetUID() == before.GetUID() {
 		return nil
 	}
-	c.guard.Forget(before.GetUID())
-	c.deps.Rollouts.Forget(before)
-	if typed, ok := before.(T); ok {
+	c.drop(before)
+	return nil
+}
+
+// drop drops what is kept for a deleted object.
+func (c *Of[T]) drop(object metav1.Object) {
+	c.guard.Forget(object.GetUID())
+	c.deps.Rollouts.Forget(object)
+	if typed, ok := object.(T); ok {
 		for _, forget := range c.forget {
 			forget(typed)
 		}
 	}
-	return nil
+}
+
+// dropDeleted drops what a reconcile kept for an object that was deleted meanwhile: gone may have run before. If the object is still in the
+// cache, gone runs later.
+func (c *Of[T]) dropDeleted(object T) {
+	item, _, _ := c.indexer.Get(object) // The cache returns no error.
+	if now, ok := item.(T); !ok || now.GetUID() != object.GetUID() {
+		c.drop(object)
+	}
 }
 
 // next reconciles one key. It reads the object at the last moment, so all events that came while the key was queued are one
@@ -194,6 +208,7 @@ func (c *Of[T]) next(ctx context.Context, key types.NamespacedName) (reconcile.R
 	case !found, !ok, !c.worth(object):
 		return reconcile.Result{}, nil
 	}
+	defer c.dropDeleted(object)
 	// Metrics of rollouts show what the cache shows, so they need not wait for the guard.
 	c.deps.Rollouts.Observe(object)
 	// Waiting is no success. With KeepFailures, an object that fails after each wait still backs off.

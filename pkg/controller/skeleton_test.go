@@ -82,17 +82,20 @@ func TestReadCachesAreSyncedWithoutWatches(t *testing.T) {
 type fixed struct {
 	*controller.Of[*corev1.ConfigMap]
 	configMaps, secrets cache.Indexer
-	reconciled          []types.UID
-	absent, forgotten   int
+	// during is called by each reconcile.
+	during            func()
+	reconciled        []types.UID
+	absent, forgotten int
 }
 
 func newFixed(t *testing.T) *fixed {
 	t.Helper()
 	deps, _ := newDeps(fake.NewClientset())
 	core := deps.KubeInformers.Core().V1()
-	f := &fixed{configMaps: core.ConfigMaps().Informer().GetIndexer()}
+	f := &fixed{configMaps: core.ConfigMaps().Informer().GetIndexer(), during: func() {}}
 	f.Of = controller.For(deps, "test", core.ConfigMaps(), func(_ context.Context, object *corev1.ConfigMap) (reconcile.Result, error) {
 		f.reconciled = append(f.reconciled, object.UID)
+		f.during()
 		return reconcile.Result{}, nil
 	})
 	f.secrets = f.Owns(secretResource, core.Secrets())
@@ -139,6 +142,31 @@ func TestKeysWithoutAnObject(t *testing.T) {
 	f.pass(t)
 	assert.Equal(t, 1, f.absent)
 	assert.Empty(t, f.reconciled, "there is nothing to do for it")
+}
+
+// The handler of the deletion can run before the reconcile keeps something for the object.
+func TestNothingIsKeptForAnObjectThatIsDeletedDuringItsReconcile(t *testing.T) {
+	for name, tc := range map[string]struct {
+		now  []any
+		kept bool
+	}{
+		"it is there":     {[]any{configMap("1")}, true},
+		"it was deleted":  {nil, false},
+		"it was replaced": {[]any{configMap("2")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixed(t)
+			require.NoError(t, f.configMaps.Add(configMap("1")))
+			require.NoError(t, f.secrets.Replace(nil, "6"))
+			f.during = func() {
+				require.NoError(t, f.configMaps.Replace(tc.now, ""))
+				f.Guard().Wrote("1", secretResource.GroupResource(), "7")
+			}
+			f.pass(t)
+			assert.Equal(t, tc.kept, f.forgotten == 0)
+			assert.Equal(t, tc.kept, f.Guard().Wait(t.Context(), configMap("1")) > 0)
+		})
+	}
 }
 
 // What is kept for an object is dropped with the object, even if another object of the same name already exists.
