@@ -51,7 +51,9 @@ type Reconciler struct {
 	versions *lru.Cache
 	// refusals are the nodes whose NodeImages the server did not change for a job.
 	refusals refusals
-	agents   *controller.Agents
+	// failing are the nodes whose NodeImages could not be written for a job.
+	failing failing
+	agents  *controller.Agents
 	// pace lets one pass cover many reports of nodes.
 	pace *engine.Pace
 }
@@ -80,7 +82,8 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r := &Reconciler{
 		kruise: deps.Kruise, jobs: ours.ImagePullJobs().Lister(), images: ours.NodeImages().Lister(),
 		recorder: deps.Recorder(Name), clock: deps.Clock, tagTTL: options.TagTTL, versions: lru.New(rememberedVersions),
-		orders: newOrders(deps), refusals: refusals{clock: deps.Clock}, pace: engine.NewPace(deps.Clock),
+		orders: newOrders(deps), refusals: refusals{clock: deps.Clock}, failing: failing{clock: deps.Clock},
+		pace: engine.NewPace(deps.Clock),
 	}
 	c := controller.For(deps, Name, ours.ImagePullJobs(), r.Reconcile)
 	r.guard = c.Guard()
@@ -98,6 +101,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	c.Forget(func(job *v1beta1.ImagePullJob) {
 		r.copies.forget(job.UID)
 		r.refusals.forget(job.UID)
+		r.failing.forget(job.UID)
 		r.pace.Forget(job.UID)
 	})
 	e := &events{jobs: c.Index(ours.ImagePullJobs(), runningIndex, indexRunning), lister: r.jobs, left: r.remember}

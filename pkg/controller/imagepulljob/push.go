@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +26,8 @@ const (
 	// refusedAtOnce is the maximum number of nodes that may refuse in one pass. The next pass continues with the other nodes. Each
 	// refusal is an event, and a pass must not take too long.
 	refusedAtOnce = 100
+	// refusalPatience is how long a NodeImage must be rejected with 400 or 403 until the node counts as refusing.
+	refusalPatience = time.Minute
 )
 
 // push asks as many more nodes as the job allows, and adds missing Secrets to nodes that were asked before. A node that refuses is
@@ -39,7 +43,7 @@ func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int
 	free, rest := max(parallelism(q.job.Spec.Parallelism)-(len(c.pulling)-c.silent), 0), c.unasked
 	// The sort reads the agents of the cluster, so it is left out if no node can be asked.
 	if free > 0 {
-		rest = r.agentsFirst(rest)
+		rest = r.failingLast(q.job, r.agentsFirst(rest))
 	}
 	for free > 0 && len(rest) > 0 && len(refused) < refusedAtOnce && (asked == 0 || !p.Over()) {
 		// The batch is limited, so that a full cluster of refusing nodes is not asked all at once.
@@ -50,7 +54,7 @@ func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int
 		// Nodes that refused do not take a place, so the loop goes on with the next nodes.
 		asked, refused, free = asked+count, append(refused, names...), free-int(count)
 		if err != nil {
-			break // The outcome is unknown, so asking more nodes could be too many.
+			break // The next pass goes on with the other nodes, after the delay of the queue: the server may have a problem.
 		}
 	}
 	return asked, refused, errors.Join(append(failures, r.releaseOthers(ctx, q))...)
@@ -70,6 +74,16 @@ func (r *Reconciler) agentsFirst(nodes []*v1beta1.NodeImage) []*v1beta1.NodeImag
 	return append(first, last...)
 }
 
+// failingLast sorts the given nodes: those whose last write failed come last, the one that failed first before the others. Otherwise,
+// one NodeImage that cannot be written would take the place of all nodes after it.
+func (r *Reconciler) failingLast(job *v1beta1.ImagePullJob, nodes []*v1beta1.NodeImage) []*v1beta1.NodeImage {
+	// A node that is not failing has the zero time.
+	if last := r.failing.last(job.UID); len(last) > 0 {
+		slices.SortStableFunc(nodes, func(a, b *v1beta1.NodeImage) int { return last[a.Name].Compare(last[b.Name]) })
+	}
+	return nodes
+}
+
 // ask writes what the job asks for to some NodeImages, and returns how many it wrote. It records those that refuse for good. The
 // caller gets one joined error for all writes that failed otherwise.
 func (r *Reconciler) ask(ctx context.Context, q *request, targets []*v1beta1.NodeImage) (asked int32, refused []string, err error) {
@@ -77,17 +91,14 @@ func (r *Reconciler) ask(ctx context.Context, q *request, targets []*v1beta1.Nod
 	// Each goroutine writes only its own element, so no lock is needed.
 	refusals := make([]bool, len(targets))
 	err = passes.Parallel(len(targets), passes.Width, func(i int) error {
-		written, err := r.write(ctx, q.job, targets[i], q.assign)
-		// No retry can cure such a refusal while the NodeImage is as it is.
-		if apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) {
-			refusals[i] = true
-			r.refusals.add(q.job.UID, targets[i].Name, q.ref)
-			r.recorder.Eventf(q.job, corev1.EventTypeWarning, "FailedPullImage",
-				"NodeImage %s was rejected: %v; remove images that are not needed from it", targets[i].Name, err)
-			return nil
+		done, err := r.write(ctx, q.job, targets[i], q.assign)
+		if err != nil {
+			done, refusals[i], err = r.failed(ctx, q, targets[i].Name, err)
 		}
-		// If the answer to the write was lost, the node may have been asked. It counts as asked until the cache shows otherwise.
-		if written || err != nil {
+		if err == nil {
+			r.failing.remove(q.job.UID, targets[i].Name)
+		}
+		if done {
 			count.Add(1)
 		}
 		return err
@@ -98,6 +109,51 @@ func (r *Reconciler) ask(ctx context.Context, q *request, targets []*v1beta1.Nod
 		}
 	}
 	return count.Load(), refused, err
+}
+
+// failed decides what a failed write to a NodeImage means. If it may have taken place, the node counts as asked until the cache shows
+// otherwise. A node that refuses is never asked. Any other error is returned, and such a node takes a place in this pass only.
+func (r *Reconciler) failed(ctx context.Context, q *request, node string, err error) (asked, refused bool, _ error) {
+	final := apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
+	if !final {
+		taken, readErr := r.tookPlace(ctx, q, node)
+		if taken {
+			return true, false, nil
+		}
+		// The node keeps its turn: to ask another one could be one too many.
+		if readErr != nil || !answered(err) {
+			return true, false, err
+		}
+		// Admission plugins and webhooks refuse so. But a server that has just started may forbid what it allows a moment later.
+		final = r.failing.add(q.job.UID, node) >= refusalPatience && (apierrors.IsForbidden(err) || apierrors.IsBadRequest(err))
+	}
+	if !final {
+		return true, false, err
+	}
+	r.refusals.add(q.job.UID, node, q.ref)
+	remedy := "remove images that are not needed from it"
+	if apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) {
+		remedy = "allow the change, or leave the node out of the job"
+	}
+	r.recorder.Eventf(q.job, corev1.EventTypeWarning, "FailedPullImage", "NodeImage %s was rejected: %v; %s", node, err, remedy)
+	return false, true, nil
+}
+
+// tookPlace asks the server whether a NodeImage has what a write failed to add. The answer to the write can be lost. The next pass then
+// waits until the cache shows what was read here.
+func (r *Reconciler) tookPlace(ctx context.Context, q *request, node string) (bool, error) {
+	fresh, err := r.kruise.AppsV1beta1().NodeImages().Get(ctx, node, metav1.GetOptions{})
+	if err != nil {
+		return false, err
+	}
+	r.guard.Wrote(q.job.UID, images, fresh.ResourceVersion)
+	return !q.assign(fresh), nil
+}
+
+// answered reports whether a write that failed is over. Without a final answer of the server, it may still take place.
+func answered(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsServiceUnavailable(err)
 }
 
 // releaseOthers removes the job from tags that it asked for before its image changed. A job of the first generation never had another
@@ -125,18 +181,21 @@ func (r *Reconciler) releaseOthers(ctx context.Context, q *request) error {
 	})
 }
 
-// write applies a change to a NodeImage and returns whether it wrote anything. After a conflict it applies the change to the
-// newest version, so concurrent jobs do not overwrite each other.
+// write applies a change to a NodeImage and returns whether the NodeImage has it. A deleted NodeImage does not. After a conflict it
+// applies the change to the newest version, so concurrent jobs do not overwrite each other.
 func (r *Reconciler) write(ctx context.Context, job *v1beta1.ImagePullJob, image *v1beta1.NodeImage,
-	change func(*v1beta1.NodeImage) bool) (written bool, err error) {
+	change func(*v1beta1.NodeImage) bool) (done bool, err error) {
 	client := r.kruise.AppsV1beta1().NodeImages()
 	// The first attempt uses the cached object, so it needs no read.
 	base := image
 	// After a few conflicts in a row, the error is returned and the queue retries.
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		after := base.DeepCopy()
-		// Another write has already done what this one is for.
+		// Another write has already done what this one is for, such as one whose answer was lost. The next pass waits until the cache
+		// shows it.
 		if !change(after) {
+			done = true
+			r.guard.Wrote(job.UID, images, base.ResourceVersion)
 			return nil
 		}
 		stored, err := client.Update(ctx, after, metav1.UpdateOptions{})
@@ -149,16 +208,16 @@ func (r *Reconciler) write(ctx context.Context, job *v1beta1.ImagePullJob, image
 		}
 		// A conflict wrote nothing, so the guard has nothing to wait for.
 		if err == nil {
-			written = true
+			done = true
 			r.guard.Wrote(job.UID, images, stored.ResourceVersion)
 		}
 		return err
 	})
 	// A NodeImage that was deleted with its node needs nothing.
 	if err != nil && !apierrors.IsNotFound(err) {
-		return written, fmt.Errorf("update NodeImage %s: %w", image.Name, err)
+		return false, fmt.Errorf("update NodeImage %s: %w", image.Name, err)
 	}
-	return written, nil
+	return done, nil
 }
 
 // remember stores the last version of a tag that was removed from a NodeImage.

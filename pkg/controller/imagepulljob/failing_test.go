@@ -1,0 +1,131 @@
+package imagepulljob
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+)
+
+// failWrites makes each change of NodeImage n1 fail with what fail returns, unless it is nil.
+func (w *world) failWrites(fail func(*v1beta1.NodeImage) error) {
+	w.Kruise.PrependReactor("update", "nodeimages", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		image := action.(clienttesting.UpdateAction).GetObject().(*v1beta1.NodeImage)
+		if image.Name != "n1" || action.GetSubresource() != "" {
+			return false, nil, nil
+		}
+		err := fail(image)
+		return err != nil, nil, err
+	})
+}
+
+// pull reconciles the job several times, while the nodes pull what they are asked for.
+func (w *world) pull(name string, parallelism int) (err error) {
+	w.t.Helper()
+	for range 10 {
+		w.Observe()
+		_, err = w.Pass("ns", name)
+		asked := w.unfinished()
+		require.LessOrEqual(w.t, len(asked), parallelism)
+		for _, node := range asked {
+			w.answer(node, v1beta1.ImagePhaseSucceeded)
+		}
+	}
+	return err
+}
+
+// TestFailingNodeDoesNotDelayOthers checks that the job goes on with the other nodes, whatever makes one node fail.
+func TestFailingNodeDoesNotDelayOthers(t *testing.T) {
+	resource := schema.GroupResource{Group: "apps.kruise.io", Resource: "nodeimages"}
+	tests := map[string]struct {
+		err error
+		// refuses is true if the node counts as failed after a while.
+		refuses bool
+	}{
+		"a webhook denies it with 403": {apierrors.NewForbidden(resource, "n1", errors.New("denied")), true},
+		"a webhook denies it with 400": {apierrors.NewBadRequest("denied"), true},
+		"an error of the server":       {apierrors.NewInternalError(errors.New("broken")), false},
+	}
+	for name, tc := range tests {
+		for _, parallelism := range []int{1, 2} {
+			t.Run(name, func(t *testing.T) {
+				w := newWorld(t, append(nodeImages(5), newJob("a", limit(strconv.Itoa(parallelism))))...)
+				fails := true
+				w.failWrites(func(*v1beta1.NodeImage) error {
+					if fails {
+						return tc.err
+					}
+					return nil
+				})
+				require.Error(t, w.pull("a", parallelism), "it is tried again")
+				status := w.job("a").Status
+				assert.Equal(t, []int32{5, 4, 1, 0}, []int32{status.Desired, status.Succeeded, status.Active, status.Failed})
+				assert.Nil(t, status.CompletionTime, "the server may allow it a moment later")
+
+				w.pass(refusalPatience)
+				w.Observe()
+				_, err := w.Pass("ns", "a")
+				assert.Equal(t, tc.refuses, err == nil)
+				status = w.job("a").Status
+				assert.Equal(t, tc.refuses, status.CompletionTime != nil)
+				if tc.refuses {
+					assert.Equal(t, []string{"n1"}, status.FailedNodes)
+					events := w.Events()
+					assert.Contains(t, events[len(events)-1], "NodeImage n1 was rejected: update NodeImage n1: "+tc.err.Error()+
+						"; allow the change, or leave the node out of the job")
+					return
+				}
+				fails = false
+				require.NoError(t, w.pull("a", parallelism))
+				assert.EqualValues(t, 5, w.job("a").Status.Succeeded)
+			})
+		}
+	}
+}
+
+// TestNodeCountsIfItsWriteMayHaveTakenPlace checks that the job asks no other node as long as it does not know whether one was asked.
+func TestNodeCountsIfItsWriteMayHaveTakenPlace(t *testing.T) {
+	w := newWorld(t, append(nodeImages(5), newJob("a"))...)
+	failure := errors.New("connection lost")
+	w.failWrites(func(*v1beta1.NodeImage) error { return failure })
+	for range 3 {
+		w.Observe()
+		_, err := w.Pass("ns", "a")
+		require.ErrorIs(t, err, failure)
+		assert.Empty(t, w.unfinished(), "the write may still come")
+		assert.EqualValues(t, 1, w.job("a").Status.Active)
+	}
+
+	failure = apierrors.NewInternalError(errors.New("broken"))
+	unreadable := true
+	w.Kruise.PrependReactor("get", "nodeimages", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return unreadable, nil, failure
+	})
+	for range 3 {
+		w.Observe()
+		_, err := w.Pass("ns", "a")
+		require.ErrorIs(t, err, failure)
+		assert.Empty(t, w.unfinished(), "nobody knows what is stored")
+	}
+
+	unreadable = false
+	w.pass(time.Second)
+	w.failWrites(func(image *v1beta1.NodeImage) error {
+		require.NoError(t, w.Kruise.Tracker().Update(v1beta1.SchemeGroupVersion.WithResource("nodeimages"), image.DeepCopy(), ""))
+		return failure
+	})
+	w.step("a")
+	assert.Equal(t, []string{"n1"}, w.unfinished(), "the write took place, and its answer was lost")
+	assert.EqualValues(t, 1, w.job("a").Status.Active)
+	require.NoError(t, w.pull("a", 1))
+	assert.EqualValues(t, 5, w.job("a").Status.Succeeded)
+}
