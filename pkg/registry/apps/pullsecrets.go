@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps"
 )
@@ -56,8 +57,9 @@ func (*pullSecretsREST) New() runtime.Object { return &corev1.SecretList{} }
 // Destroy does nothing, because the main resource owns the store.
 func (*pullSecretsREST) Destroy() {}
 
-// Get returns the Secrets, sorted by name. It skips a Secret that does not exist; the pull goes on without it. It
-// also skips Secrets of other namespaces, which only the owners of those namespaces may read.
+// Get returns the Secrets, sorted by name. It skips a Secret that does not exist or cannot be read; the pull goes on without it. It
+// also skips Secrets of other namespaces, which only the owners of those namespaces may read. It returns an error if the host cluster
+// does not answer, or if no Secret can be read.
 func (r *pullSecretsREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	object, err := r.images.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
@@ -68,19 +70,36 @@ func (r *pullSecretsREST) Get(ctx context.Context, name string, _ *metav1.GetOpt
 		return nil, apierrors.NewInternalError(fmt.Errorf("unexpected type %T", object))
 	}
 	list := &corev1.SecretList{Items: []corev1.Secret{}}
+	var failures []error
 	for _, name := range r.named(image) {
 		secret, err := r.secrets.Read(ctx, name)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
+		switch {
+		case err == nil:
+			// The agent does not use them, and they can be larger than the Secret.
+			secret.ManagedFields = nil
+			list.Items = append(list.Items, *secret)
+		case apierrors.IsNotFound(err):
+		// The other reads would only wait for the same outage.
+		case outage(err):
 			return nil, r.failure(name, err)
+		default:
+			failures = append(failures, r.failure(name, err))
 		}
-		// The agent does not use them, and they can be larger than the Secret.
-		secret.ManagedFields = nil
-		list.Items = append(list.Items, *secret)
+	}
+	if len(failures) > 0 && len(list.Items) == 0 {
+		return nil, failures[0]
+	}
+	for _, err := range failures {
+		klog.FromContext(ctx).Error(err, "Left out a pull secret that cannot be read", "nodeImage", klog.KObj(image))
 	}
 	return list, nil
+}
+
+// outage reports whether an error is about the host cluster, and not about one Secret.
+func outage(err error) bool {
+	var answer apierrors.APIStatus
+	return !errors.As(err, &answer) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err)
 }
 
 // failure returns the error for the agent. A refusal of the host cluster stays what it is, so that the agent pulls without

@@ -52,10 +52,12 @@ func TestPullSecretsAreThoseThatTheNodeImageNames(t *testing.T) {
 			Data:       map[string][]byte{"key": []byte(name)},
 		}
 	}
+	// broken is what reads of the Secret breaks return, or of any Secret if that is empty.
 	var broken error
+	breaks := ""
 	storage := map[string]genericrest.Storage{"nodeimages": oneImage{image: image}}
 	secrets := &PullSecrets{Namespace: namespace, Read: func(_ context.Context, name string) (*corev1.Secret, error) {
-		if broken != nil {
+		if broken != nil && (breaks == "" || breaks == name) {
 			return nil, broken
 		}
 		if secret := stored[name]; secret != nil {
@@ -93,6 +95,28 @@ func TestPullSecretsAreThoseThatTheNodeImageNames(t *testing.T) {
 		status, ok := err.(apierrors.APIStatus)
 		require.True(t, ok, "%T", err)
 		assert.Equal(t, test.code, status.Status().Code)
+	}
+
+	breaks = "a"
+	for name, test := range map[string]struct {
+		broken error
+		want   []string
+	}{
+		"not allowed":                     {apierrors.NewForbidden(corev1.Resource("secrets"), "a", errors.New("no access")), []string{"b"}},
+		"not readable":                    {apierrors.NewInternalError(errors.New("failed to decrypt")), []string{"b"}},
+		"the host cluster is unreachable": {errors.New("connection lost"), nil},
+		"the host cluster is slow":        {apierrors.NewTimeoutError("etcd", 1), nil},
+		"the host cluster is busy":        {apierrors.NewTooManyRequests("later", 1), nil},
+	} {
+		broken, got = test.broken, nil
+		object, err := path.Get(t.Context(), "n1", &metav1.GetOptions{})
+		assert.Equal(t, test.want == nil, err != nil, name)
+		if list, ok := object.(*corev1.SecretList); ok {
+			for _, secret := range list.Items {
+				got = append(got, secret.Name)
+			}
+		}
+		assert.Equal(t, test.want, got, name)
 	}
 }
 
