@@ -96,8 +96,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r.copies = &copies{kube: deps.Kube, namespace: options.PullSecretsNamespace, guard: r.guard, clock: deps.Clock}
 	r.copies.indexer = c.Index(copied, sourceIndex, indexSource)
 	c.Index(copied, referenceIndex, indexReferences)
-	// A key without a job can be that of a copy that has no users.
-	c.Absent(r.copies.reap)
+	c.Absent(r.absent)
 	c.Forget(func(job *v1beta1.ImagePullJob) {
 		r.copies.forget(job.UID)
 		r.refusals.forget(job.UID)

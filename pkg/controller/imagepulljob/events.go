@@ -233,8 +233,12 @@ func secretChanged(before, after metav1.Object) []types.NamespacedName {
 			}
 		}
 	}
-	// This key is that of the copy. reap checks it when its time is over.
-	if copied, ok := after.(*corev1.Secret); ok && isUnused(copied) {
+	// This key is that of the copy. reap checks it when its time is over, and forgets it once it is deleted.
+	last := after
+	if last == nil {
+		last = before
+	}
+	if copied, ok := last.(*corev1.Secret); ok && isUnused(copied) {
 		woken.Insert(types.NamespacedName{Namespace: copied.Namespace, Name: copied.Name})
 	}
 	return woken.UnsortedList()

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -53,6 +54,27 @@ func (r *Reconciler) release(ctx context.Context, job *v1beta1.ImagePullJob) err
 	freed := job.DeepCopy()
 	freed.Finalizers = slices.DeleteFunc(freed.Finalizers, func(name string) bool { return name == pub.DeletionProtectionFinalizer })
 	return r.update(ctx, freed)
+}
+
+// absent handles a key for which the cache has no job. It is the key of a copy, or of a job that is gone. A job usually releases its
+// copies before it goes. One whose finalizer was removed by hand, or that was lost with the store, has not.
+func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+	used, err := r.copies.indexer.IndexKeys(referenceIndex, key.String())
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("list pull secrets: %w", err)
+	}
+	if len(used) > 0 {
+		// The cache may not show a new job yet.
+		_, err := r.kruise.AppsV1beta1().ImagePullJobs(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return reconcile.Result{}, fmt.Errorf("get the job: %w", err)
+		}
+		if err != nil {
+			gone := &v1beta1.ImagePullJob{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+			return reconcile.Result{}, r.copies.release(ctx, gone, nil)
+		}
+	}
+	return r.copies.reap(ctx, key)
 }
 
 // update writes the finalizers of a job. A conflict is returned, so the pass is repeated with the newer job.

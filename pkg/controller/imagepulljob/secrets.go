@@ -272,7 +272,8 @@ func (c *copies) change(ctx context.Context, copied *corev1.Secret, job *v1beta1
 			}
 			base = fresh
 		}
-		if err == nil {
+		// A job that is gone has no pass that could wait.
+		if err == nil && job.UID != "" {
 			c.guard.Wrote(job.UID, secrets, stored.ResourceVersion)
 		}
 		return err

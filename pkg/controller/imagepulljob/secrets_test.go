@@ -98,6 +98,47 @@ func TestDeletedJobReleasesItsCopy(t *testing.T) {
 	assert.Empty(t, w.copies())
 }
 
+// A job can go without releasing its copy: somebody removed its finalizer, or it was lost with the store.
+func TestCopyOfAJobThatIsGoneIsDeleted(t *testing.T) {
+	w := newWorld(t, append(nodeImages(2), newJob("a", with("s"), named("n1")), newJob("b", with("s"), named("n2")), source("one"))...)
+	w.step("a")
+	w.step("b")
+	copied := w.copies()[0]
+	require.Equal(t, "ns/a,ns/b", copied.Annotations["imagepulljobs.kruise.io/references"])
+	remove := func(name string) {
+		require.NoError(t, w.Kruise.Tracker().Delete(v1beta1.SchemeGroupVersion.WithResource("imagepulljobs"), "ns", name))
+	}
+	remove("a")
+	assert.ElementsMatch(t, keys("a", "b"), secretChanged(nil, &copied), "a controller that starts looks for the jobs of all copies")
+	w.step("a")
+	assert.Equal(t, "ns/b", w.copies()[0].Annotations["imagepulljobs.kruise.io/references"], "the other job still uses it")
+	remove("b")
+	unreadable := true
+	w.Kruise.PrependReactor("get", "imagepulljobs", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return unreadable, nil, apierrors.NewInternalError(assert.AnError)
+	})
+	w.Observe()
+	_, err := w.Pass("ns", "b")
+	require.ErrorContains(t, err, "get the job")
+	assert.Equal(t, "ns/b", w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
+	unreadable = false
+	w.step("b")
+	w.reap()
+	assert.Empty(t, w.copies())
+}
+
+// A job that was just created is not in the cache yet, and keeps its copy.
+func TestCopyOfAJobThatTheCacheLacksStays(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
+	w.step("a")
+	w.Observe()
+	jobs := w.Deps.KruiseInformers.Apps().V1beta1().ImagePullJobs().Informer().GetIndexer()
+	require.NoError(t, jobs.Delete(w.job("a")))
+	_, err := w.Pass("ns", "a")
+	require.NoError(t, err)
+	assert.Equal(t, "ns/a", w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
+}
+
 // A second job soon after the first uses the same copy, and the agents never miss it.
 func TestCopyStaysForJobsThatFollow(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), newJob("b", with("s")), source("one"))...)
@@ -124,8 +165,14 @@ func TestCopyStaysForJobsThatFollow(t *testing.T) {
 	w.settle("b")
 	assert.Equal(t, unusedAge, w.Step(pub.DaemonConfigNamespace, name), "the time starts again")
 	w.pass(unusedAge)
+	unused := w.copies()[0]
 	w.Step(pub.DaemonConfigNamespace, name)
 	assert.Empty(t, w.copies())
+	require.NotEmpty(t, w.r.copies.unused)
+	for _, key := range secretChanged(&unused, nil) {
+		w.Step(key.Namespace, key.Name)
+	}
+	assert.Empty(t, w.r.copies.unused, "nothing is kept of a copy that is deleted")
 }
 
 // A user who may create a job must not bring any Secret of the namespace onto nodes.
