@@ -2,6 +2,7 @@ package credentials_test
 
 import (
 	"encoding/base64"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -73,7 +74,11 @@ func TestSecrets(t *testing.T) {
 		"dockerconfigjson": {corev1.SecretTypeDockerConfigJson, ".dockerconfigjson", `{"auths":{"example.com":{"username":"jane","password":"s:cret","email":"x"}}}`, []credentials.Credential{jane}, ""},
 		"dockercfg":        {corev1.SecretTypeDockercfg, ".dockercfg", `{"example.com":{"username":"jane","password":"s:cret"}}`, []credentials.Credential{jane}, ""},
 		"auth":             {corev1.SecretTypeDockercfg, ".dockercfg", `{"example.com":{"auth":"` + auth + `"}}`, []credentials.Credential{jane}, ""},
-		"tokens":           {corev1.SecretTypeDockercfg, ".dockercfg", `{"example.com":{"identitytoken":"i","registrytoken":"r"}}`, []credentials.Credential{{IdentityToken: "i", RegistryToken: "r"}}, ""},
+		"auth without padding": {corev1.SecretTypeDockercfg, ".dockercfg",
+			`{"example.com":{"auth":"` + strings.TrimRight(auth, "=") + `"}}`, []credentials.Credential{jane}, ""},
+		"auth with a newline": {corev1.SecretTypeDockercfg, ".dockercfg",
+			`{"example.com":{"auth":"` + auth + `\n"}}`, []credentials.Credential{jane}, ""},
+		"tokens": {corev1.SecretTypeDockercfg, ".dockercfg", `{"example.com":{"identitytoken":"i","registrytoken":"r"}}`, []credentials.Credential{{IdentityToken: "i", RegistryToken: "r"}}, ""},
 		"one of two broken": {corev1.SecretTypeDockercfg, ".dockercfg",
 			`{"a.com":{"auth":"s3cret!"},"example.com":{"auth":"` + auth + `"}}`, []credentials.Credential{jane}, `entry "a.com": auth is not base64 of name:password`},
 		"an empty entry": {corev1.SecretTypeDockercfg, ".dockercfg",

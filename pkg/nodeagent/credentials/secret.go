@@ -82,7 +82,12 @@ func (l dockerLogin) credential() (Credential, error) {
 		Username: l.Username, Password: l.Password, IdentityToken: l.IdentityToken, RegistryToken: l.RegistryToken,
 	}
 	if l.Auth != "" {
-		decoded, err := base64.StdEncoding.DecodeString(l.Auth)
+		// Some programs leave out the padding. The kubelet accepts this too.
+		encoding := base64.StdEncoding
+		if !strings.HasSuffix(strings.TrimSpace(l.Auth), "=") {
+			encoding = base64.RawStdEncoding
+		}
+		decoded, err := encoding.DecodeString(l.Auth)
 		// Some programs pad the encoded text with zero bytes.
 		name, password, found := strings.Cut(strings.TrimRight(string(decoded), "\x00"), ":")
 		if err != nil || !found {
