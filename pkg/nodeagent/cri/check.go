@@ -2,18 +2,21 @@ package cri
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 )
 
 // checkTTL is how long the result of a check is cached. Probes of the kubelet and scrapes may ask more often.
 const checkTTL = 10 * time.Second
+
+// othersTimeout limits the check of the runtimes that are not the default one. It is shorter than the timeout of the readiness probe.
+const othersTimeout = 3 * time.Second
 
 var up = metrics.NewGaugeVec(&metrics.GaugeOpts{
 	Namespace:      "kruise_node_agent",
@@ -25,8 +28,8 @@ var up = metrics.NewGaugeVec(&metrics.GaugeOpts{
 // RegisterMetrics registers the metrics of this package. Only the first call has an effect.
 var RegisterMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(up, requestSeconds) })
 
-// Check checks that the runtimes answer. Use it for readiness, not for liveness: the connections recover without a
-// restart of the agent.
+// Check checks that the default runtime answers. Use it for readiness, not for liveness: the connections recover without a
+// restart of the agent. Whether the other runtimes answer is shown in the metric alone: the node may have one that nothing uses.
 type Check struct {
 	runtimes Runtimes
 	clock    clock.PassiveClock
@@ -50,11 +53,21 @@ func (c *Check) Check(ctx context.Context) error {
 	if !c.asked.IsZero() && now.Sub(c.asked) < checkTTL {
 		return c.err
 	}
-	var errs []error
+	others, cancel := context.WithTimeout(ctx, othersTimeout)
+	defer cancel()
+	var asked sync.WaitGroup
 	for _, runtime := range c.runtimes {
-		errs = append(errs, ask(ctx, runtime))
+		if runtime == c.runtimes.Default() {
+			continue
+		}
+		asked.Go(func() {
+			if err := ask(others, runtime); err != nil {
+				klog.FromContext(ctx).V(2).Info("A container runtime that is not the default one does not answer", "err", err)
+			}
+		})
 	}
-	c.err = errors.Join(errs...)
+	c.err = ask(ctx, c.runtimes.Default())
+	asked.Wait()
 	c.asked = now
 	if ctx.Err() != nil {
 		c.asked = time.Time{} // The caller gave up, so the error may not come from the runtime. Do not cache the result.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/component-base/metrics/testutil"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"kruise.io/kruise/pkg/nodeagent/cri"
@@ -174,6 +177,41 @@ func TestCheckSocketReturns(t *testing.T) {
 		images, err := runtimes.Default().Images.ListImages(t.Context(), nil)
 		return err == nil && len(images) == 0
 	}, 20*time.Second, 50*time.Millisecond)
+}
+
+// A runtime that nothing uses may be stopped while the agent runs. The metric shows it.
+func TestCheckNeedsTheDefaultRuntimeAlone(t *testing.T) {
+	cri.RegisterMetrics()
+	dir := runDir(t)
+	sockets := []string{filepath.Join(dir, "first.sock"), filepath.Join(dir, "second.sock"), filepath.Join(dir, "third.sock")}
+	first := critest.Start(t, sockets[0], "containerd", "2.1.0")
+	second := critest.Start(t, sockets[1], "cri-o", "1.35.0")
+	third := critest.Start(t, sockets[2], "docker", "0.4.0")
+	runtimes, err := cri.Detect(t.Context(), sockets)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, runtimes.Close(context.WithoutCancel(t.Context()))) })
+	clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
+	check := cri.NewCheck(runtimes, clock)
+	require.NoError(t, check.Check(t.Context()))
+
+	second.Stop()
+	third.Hang()
+	clock.SetTime(time.Unix(11, 0))
+	probed, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	require.NoError(t, check.Check(probed))
+	require.NoError(t, probed.Err(), "the probe does not time out")
+	require.NoError(t, testutil.GatherAndCompare(legacyregistry.DefaultGatherer, strings.NewReader(`
+# HELP kruise_node_agent_cri_up [ALPHA] 1 if the container runtime answered the last check, 0 otherwise.
+# TYPE kruise_node_agent_cri_up gauge
+kruise_node_agent_cri_up{runtime="containerd"} 1
+kruise_node_agent_cri_up{runtime="cri-o"} 0
+kruise_node_agent_cri_up{runtime="docker"} 0
+`), "kruise_node_agent_cri_up"))
+
+	first.Stop()
+	clock.SetTime(time.Unix(22, 0))
+	assert.ErrorContains(t, check.Check(t.Context()), "runtime containerd at "+sockets[0])
 }
 
 func TestCheckIgnoresACanceledCaller(t *testing.T) {
