@@ -292,6 +292,9 @@ func TestNodeThatDoesNotAnswer(t *testing.T) {
 		"the longest attempts": {pulling(3, time.Minute), []func(*v1beta1.ImageTagSpec){since(time.Minute), func(tag *v1beta1.ImageTagSpec) {
 			tag.PullPolicy.TimeoutSeconds, tag.PullPolicy.BackoffLimit = ptr.To[int32](math.MaxInt32), ptr.To[int32](math.MaxInt32)
 		}}, "", math.MaxInt32*time.Second + 9*time.Minute},
+		"a timeout and a deadline of 0, which mean the defaults": {pulling(3, 39*time.Minute), []func(*v1beta1.ImageTagSpec){
+			since(40 * time.Minute), deadline(0), func(tag *v1beta1.ImageTagSpec) { tag.PullPolicy.TimeoutSeconds = ptr.To[int32](0) },
+		}, "", 12 * time.Minute},
 		"beyond its deadline":           {pulling(3, 11*time.Minute), []func(*v1beta1.ImageTagSpec){since(11 * time.Minute), deadline(60)}, late, 0},
 		"within its deadline":           {pulling(3, 10*time.Minute), []func(*v1beta1.ImageTagSpec){since(10 * time.Minute), deadline(61)}, "", 61 * time.Second},
 		"what has ended stays as it is": {succeeded(0), []func(*v1beta1.ImageTagSpec){since(time.Hour), deadline(60)}, "", 100 * time.Second},

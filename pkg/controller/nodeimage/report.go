@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/imagetag"
@@ -21,12 +20,10 @@ const (
 	// countsPatience is how long the controller leaves the counts of a new tag to the node agent, which counts with its first
 	// report. Two concurrent writers of one status would only cause conflicts.
 	countsPatience = 5 * time.Second
-	// pause is the maximum delay between two attempts of an agent. attempts is the number of attempts if the tag sets no backoff
-	// limit.
-	pause    = 30 * time.Second
-	attempts = 4
-	// timeout is the limit of one attempt if the tag sets none.
-	timeout = 600 * time.Second
+	// pause is the maximum delay between two attempts of an agent.
+	pause = 30 * time.Second
+	// mostLongest limits the sum of the times of all pulls of a node. It is about 70 years, and more than 292 years overflow.
+	mostLongest = math.MaxInt32 * time.Second
 
 	// silent and late are the messages of failed tags. Events and jobs show them.
 	silent = "node has not responded for a long time"
@@ -108,10 +105,9 @@ func overdue(
 	if notReady != nil {
 		due = earliest(due, latest(*notReady, tag.CreatedAt.Time).Add(responseTimeout))
 	}
-	policy := ptr.Deref(tag.PullPolicy, v1beta1.ImageTagPullPolicy{})
 	// The agent ends the pull at the deadline itself. It gets responseTimeout to say so.
-	if policy.ActiveDeadlineSeconds != nil {
-		if limit := tag.CreatedAt.Add(seconds(*policy.ActiveDeadlineSeconds) + responseTimeout); limit.Before(due) {
+	if deadline := imagetag.LimitsOf(tag).Deadline; deadline > 0 {
+		if limit := tag.CreatedAt.Add(deadline + responseTimeout); limit.Before(due) {
 			due, message = limit, late
 		}
 	}
@@ -124,7 +120,7 @@ func longestPulls(image *v1beta1.NodeImage) (sum time.Duration) {
 	for name := range image.Spec.Images {
 		tags := image.Spec.Images[name].Tags
 		for i := range tags {
-			sum = min(sum+longestPull(&tags[i]), mostSeconds*time.Second)
+			sum = min(sum+longestPull(&tags[i]), mostLongest)
 		}
 	}
 	return sum
@@ -133,25 +129,7 @@ func longestPulls(image *v1beta1.NodeImage) (sum time.Duration) {
 // longestPull returns the longest time between the start and the end of a pull: each attempt takes its timeout, and a pause
 // follows it.
 func longestPull(tag *v1beta1.ImageTagSpec) time.Duration {
-	policy := ptr.Deref(tag.PullPolicy, v1beta1.ImageTagPullPolicy{})
-	tries := int64(attempts)
-	// The backoff limit is the number of retries, so there is one attempt more.
-	if limit := policy.BackoffLimit; limit != nil && *limit >= 0 {
-		tries = int64(*limit) + 1
-	}
-	each := timeout
-	if policy.TimeoutSeconds != nil {
-		each = time.Duration(*policy.TimeoutSeconds) * time.Second
-	}
-	return seconds(tries * int64((each+pause)/time.Second))
-}
-
-// mostSeconds is about 70 years. Durations of more than 292 years overflow.
-const mostSeconds = math.MaxInt32
-
-// seconds returns a duration that does not overflow. Users set these numbers, and any of them is allowed.
-func seconds(number int64) time.Duration {
-	return time.Duration(min(number, mostSeconds)) * time.Second
+	return imagetag.LimitsOf(tag).Longest(pause)
 }
 
 // fail marks a tag as failed in the status. If the agent has begun this version of the tag, its start time and progress stay.

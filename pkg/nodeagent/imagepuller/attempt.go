@@ -48,7 +48,7 @@ func (c *Controller) present(ctx context.Context, t *task) (string, error) {
 // Secrets again. It returns the image ID. The error is an awayError if no attempt was possible.
 func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, error) {
 	// The time limit includes everything: Secrets, plugins, and all credentials together.
-	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, timeoutError{t.timeout})
+	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, timeoutError{t.Timeout})
 	defer cancel()
 	ref, err := newReference(t.imageTag)
 	if err != nil {

@@ -113,7 +113,7 @@ func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) 
 	}
 	c.say(p, func(now *v1beta1.ImageTagStatus) { now.Phase, now.StartTime = v1beta1.ImagePhasePulling, since })
 	// The rest of the deadline can be negative after a long outage of the agent. The pull then fails at once.
-	if deadline := p.task.Load().deadline; deadline > 0 {
+	if deadline := p.task.Load().Deadline; deadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, since.Add(deadline).Sub(c.config.Clock.Now()), errDeadline)
 		defer cancel()

@@ -1,21 +1,16 @@
 package imagepuller
 
 import (
-	"cmp"
 	"maps"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
 const (
-	defaultTimeout = 10 * time.Minute
-	defaultRetries = 3
-
 	// pullerKey and puller tell the runtime which program pulls.
 	pullerKey = "apps.kruise.io/pulling-image-by"
 	puller    = "kruise-daemon"
@@ -30,39 +25,24 @@ type task struct {
 	imageTag
 	version int64
 	// always pulls the image even if it is present.
-	always  bool
-	timeout time.Duration
-	retries int
-	// deadline is the time limit of all attempts together. Zero means no limit.
-	deadline time.Duration
+	always bool
+	imagetag.Limits
 	// owners get the events of a failure. sandbox is the metadata for the runtime.
 	owners  []corev1.ObjectReference
 	secrets []v1beta1.ReferenceObject
 	sandbox *v1beta1.SandboxConfig
 }
 
-// newTask applies the defaults of the pull policy: a timeout of 10 minutes, 3 retries and no deadline.
+// newTask returns the task for a tag of the NodeImage.
 func newTask(image string, spec *v1beta1.ImageSpec, tag *v1beta1.ImageTagSpec) *task {
-	t := &task{
+	return &task{
 		imageTag: imageTag{image, tag.Tag}, version: tag.Version, always: tag.ImagePullPolicy == v1beta1.PullAlways,
-		timeout: defaultTimeout, retries: defaultRetries, owners: tag.OwnerReferences, secrets: spec.PullSecrets, sandbox: spec.SandboxConfig,
+		Limits: imagetag.LimitsOf(tag), owners: tag.OwnerReferences, secrets: spec.PullSecrets, sandbox: spec.SandboxConfig,
 	}
-	// Values of zero or less mean the default, except for the number of retries, which may be zero.
-	policy := cmp.Or(tag.PullPolicy, &v1beta1.ImageTagPullPolicy{})
-	if seconds := ptr.Deref(policy.TimeoutSeconds, 0); seconds > 0 {
-		t.timeout = time.Duration(seconds) * time.Second
-	}
-	if limit := ptr.Deref(policy.BackoffLimit, -1); limit >= 0 {
-		t.retries = int(limit)
-	}
-	if seconds := ptr.Deref(policy.ActiveDeadlineSeconds, 0); seconds > 0 {
-		t.deadline = time.Duration(seconds) * time.Second
-	}
-	return t
 }
 
 // attempts returns the maximum number of attempts.
-func (t *task) attempts() int { return t.retries + 1 }
+func (t *task) attempts() int { return t.Retries + 1 }
 
 // sandboxConfig returns the metadata that the runtime gets with the pull.
 func (t *task) sandboxConfig() *runtimeapi.PodSandboxConfig {
