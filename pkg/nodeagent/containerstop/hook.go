@@ -36,7 +36,7 @@ func (s *Stopper) runHook(ctx context.Context, target Target, manner *Manner) er
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		ended <- handler.Run(limited, handler.Target{
-			Runtime: target.Runtime, ID: target.ID, IP: target.PodIP, Ports: manner.Ports, UserAgent: userAgent,
+			Runtime: target.Runtime, ID: target.ID, IP: target.PodIP, Ports: manner.Ports, UserAgent: userAgent, Hook: true,
 		}, &corev1.ProbeHandler{Exec: hook.Exec, HTTPGet: hook.HTTPGet}, limit)
 	}()
 	var result handler.Result

@@ -28,7 +28,7 @@ type Outcome int
 const (
 	// Unknown means that the handler did not run to an end, because the runtime or the agent failed and not the container.
 	Unknown Outcome = iota
-	// Succeeded means exit status 0, an open port, or an HTTP status from 200 to 399.
+	// Succeeded means exit status 0, an open port, or an HTTP status from 200 to 399. For a hook, it also means any other HTTP status.
 	Succeeded
 	// Failed means any other end, including a timeout.
 	Failed
@@ -64,6 +64,9 @@ type Target struct {
 	Ports []corev1.ContainerPort
 	// UserAgent is the User-Agent of HTTP requests.
 	UserAgent string
+	// Hook applies the kubelet's rules of hooks to HTTP requests. Any answer is a success. A server that does not speak TLS is asked
+	// again without it.
+	Hook bool
 }
 
 // Run runs a handler for at most timeout. The outcome is Unknown if ctx ends first. A handler with several actions

@@ -185,6 +185,48 @@ func TestResponse(t *testing.T) {
 	assert.Zero(t, elsewhere, "no other host is asked")
 }
 
+// The kubelet runs hooks and probes by different rules.
+func TestHookNeedsAnyAnswer(t *testing.T) {
+	var asked []http.Header
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Header)
+		if r.URL.Path == "/none" {
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer plain.Close()
+	whom, port := target(t, plain.Listener.Addr().String())
+	headers := []corev1.HTTPHeader{{Name: "Authorization", Value: "secret"}, {Name: "X", Value: "1"}}
+	tests := map[string]struct {
+		hook    bool
+		action  corev1.HTTPGetAction
+		outcome Outcome
+		asked   []string
+	}{
+		"a hook":                          {true, corev1.HTTPGetAction{}, Succeeded, []string{"secret"}},
+		"a hook by TLS":                   {true, corev1.HTTPGetAction{Scheme: "HTTPS"}, Succeeded, []string{""}},
+		"a hook that gets no answer":      {true, corev1.HTTPGetAction{Path: "/none"}, Failed, []string{"secret"}},
+		"a hook by TLS without an answer": {true, corev1.HTTPGetAction{Scheme: "HTTPS", Path: "/none"}, Failed, []string{""}},
+		"a probe":                         {false, corev1.HTTPGetAction{}, Failed, []string{"secret"}},
+		"a probe by TLS":                  {false, corev1.HTTPGetAction{Scheme: "HTTPS"}, Failed, nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			asked, whom.Hook = nil, tc.hook
+			tc.action.Port, tc.action.HTTPHeaders = intstr.FromInt(port), headers
+			got := Run(t.Context(), whom, httpGet(tc.action), time.Second)
+			assert.Equal(t, tc.outcome, got.Outcome, got)
+			var credentials []string
+			for _, header := range asked {
+				credentials = append(credentials, header.Get("Authorization"))
+				assert.Equal(t, "1", header.Get("X"))
+			}
+			assert.Equal(t, tc.asked, credentials, "credentials are not sent without the TLS that they were meant for")
+		})
+	}
+}
+
 func TestConnection(t *testing.T) {
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
