@@ -73,7 +73,7 @@ type Controller struct {
 	pulls map[imageTag]*pull
 	// began is when the last pull began. wrote is our last write.
 	began  time.Time
-	wrote  written
+	wrote  cluster.Written[*v1beta1.NodeImage]
 	writes *rate.Limiter
 }
 

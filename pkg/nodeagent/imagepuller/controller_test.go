@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
@@ -349,6 +350,50 @@ func TestFailedStatusWriteIsRetried(t *testing.T) {
 		agenttest.Pass(time.Minute)
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", "1").Phase)
 		assert.Len(t, w.runtime.asked(), 1)
+	})
+}
+
+// The server answers NotFound while its APIService is deleted and created again. No event comes when it is back.
+func TestStatusIsWrittenAfterTheAPIWasMissing(t *testing.T) {
+	inWorld(t, wants("nginx", tag("1")), func(w *world) {
+		missing := true
+		w.client.PrependReactor("update", "nodeimages", func(clienttesting.Action) (bool, apiruntime.Object, error) {
+			return missing, nil, apierrors.NewNotFound(v1beta1.Resource("nodeimages"), node)
+		})
+		w.start()
+		agenttest.Pass(20 * time.Second)
+		assert.Empty(t, w.get().Status.ImageStatuses)
+		missing = false
+		agenttest.Pass(6 * time.Second)
+		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", "1").Phase)
+		assert.Len(t, w.runtime.asked(), 1)
+	})
+}
+
+// A store that was restored has older versions than the last write of the agent, and has lost that write.
+func TestNodeImageOfARestoredStoreIsBelieved(t *testing.T) {
+	inWorld(t, wants("nginx", tag("1")), func(w *world) {
+		restored := w.get()
+		restored.ResourceVersion = "5"
+		lost := true
+		w.client.PrependReactor("update", "nodeimages", func(action clienttesting.Action) (bool, apiruntime.Object, error) {
+			if action.GetSubresource() != "status" || !lost {
+				return false, nil, nil
+			}
+			written := action.(clienttesting.UpdateAction).GetObject().(*v1beta1.NodeImage).DeepCopy()
+			written.ResourceVersion = "1000"
+			return true, written, nil
+		})
+		w.start()
+		lost = false
+		wants("nginx", tag("2"))(restored)
+		_, err := w.client.AppsV1beta1().NodeImages().Update(t.Context(), restored, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		agenttest.Pass(20 * time.Second)
+		assert.Equal(t, []string{"nginx:1"}, w.runtime.asked(), "the cache may only be late")
+		agenttest.Pass(12 * time.Second)
+		assert.Equal(t, []string{"nginx:1", "nginx:2"}, w.runtime.asked())
+		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", "2").Phase)
 	})
 }
 

@@ -6,44 +6,28 @@ import (
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/nodeagent/cluster"
 	"kruise.io/kruise/pkg/reconcile"
 )
 
 // settle delays the first status write. In this time, new pulls find out whether their image is already present.
 const settle = 100 * time.Millisecond
 
-// written is the NodeImage as our last write returned it.
-type written struct{ node *v1beta1.NodeImage }
-
-// newer returns the written NodeImage until the cache shows the write. Without it, a pass on the older cache would
-// start a finished pull again.
-func (w written) newer(cached *v1beta1.NodeImage) *v1beta1.NodeImage {
-	if w.node == nil || w.node.UID != cached.UID {
-		return cached
-	}
-	if later, err := resourceversion.CompareResourceVersion(w.node.ResourceVersion, cached.ResourceVersion); err == nil && later > 0 {
-		return w.node
-	}
-	return cached
-}
-
 // reconcile starts and stops pulls according to the NodeImage, and writes the status. It never waits for a pull.
 func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (reconcile.Result, error) {
-	node, err := c.nodeImage()
+	node, unseen, err := c.nodeImage()
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	// Another NodeImage with the same name has its own versions, so the pulls of the old one do not count.
 	if node == nil || node.UID != c.uid {
 		c.keepOnly(nil)
-		c.uid, c.wrote = "", written{}
+		c.uid, c.wrote = "", cluster.Written[*v1beta1.NodeImage]{}
 	}
 	if node == nil {
 		return reconcile.Result{}, nil
@@ -64,20 +48,27 @@ func (c *Controller) reconcile(ctx context.Context, _ types.NamespacedName) (rec
 	if wait := settle - c.config.Clock.Since(c.began); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	return c.report(ctx, node, c.statusOf(node))
+	result, err := c.report(ctx, node, c.statusOf(node))
+	// The next pass reads the cache again, even if no event comes.
+	if result.RequeueAfter == 0 {
+		result.RequeueAfter = unseen
+	}
+	return result, err
 }
 
-// nodeImage returns the newest known NodeImage, or nil if it does not exist.
-func (c *Controller) nodeImage() (*v1beta1.NodeImage, error) {
+// nodeImage returns the newest known NodeImage, or nil if it does not exist. That is our last write until the cache shows it. With the
+// older cache, a pass would start a finished pull again. unseen is how long the write is believed, or zero.
+func (c *Controller) nodeImage() (node *v1beta1.NodeImage, unseen time.Duration, err error) {
 	item, exists, err := c.informer.GetIndexer().GetByKey(c.config.Node)
 	if err != nil {
-		return nil, fmt.Errorf("look up the NodeImage: %w", err)
+		return nil, 0, fmt.Errorf("look up the NodeImage: %w", err)
 	}
 	cached, ok := item.(*v1beta1.NodeImage)
 	if !exists || !ok || cached.DeletionTimestamp != nil {
-		return nil, nil //nolint:nilnil // There is none.
+		return nil, 0, nil
 	}
-	return c.wrote.newer(cached), nil
+	node, unseen = c.wrote.Newer(cached, c.config.Clock.Now())
+	return node, unseen, nil
 }
 
 // keepOnly cancels the pulls that have no task, or a task with another version. Their results are dropped.
@@ -110,16 +101,13 @@ func (c *Controller) report(ctx context.Context, node *v1beta1.NodeImage, status
 	update.Status = status
 	updated, err := c.config.Client.NodeImages().UpdateStatus(ctx, update, metav1.UpdateOptions{})
 	// The event of the deletion starts the next pass, which ends the pulls.
-	if apierrors.IsNotFound(err) {
-		return reconcile.Result{}, nil
-	}
 	if err != nil {
-		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
+		return reconcile.Result{}, cluster.WriteFailed(c.informer.GetIndexer(), node, fmt.Errorf("write the status: %w", err))
 	}
 	klog.FromContext(ctx).V(4).Info("Reported", "pulling", status.Pulling, "waiting", status.Waiting,
 		"succeeded", status.Succeeded, "failed", status.Failed)
 	// The cache has no managed fields either, so the two compare equal.
 	updated.ManagedFields = nil
-	c.wrote = written{updated}
+	c.wrote = cluster.Wrote(updated, c.config.Clock.Now())
 	return reconcile.Result{}, nil
 }

@@ -67,7 +67,7 @@ type Controller struct {
 
 	// Only the single worker of statuses may access the fields below, so they need no lock. refresh is the age at
 	// which a report is written again.
-	wrote   written
+	wrote   cluster.Written[*v1alpha1.NodePodProbe]
 	wroteAt time.Time
 	writes  *rate.Limiter
 	refresh time.Duration

@@ -7,13 +7,12 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/nodeagent/cluster"
 	"kruise.io/kruise/pkg/nodeagent/handler"
 	"kruise.io/kruise/pkg/reconcile"
 )
@@ -30,21 +29,6 @@ const (
 	// maxMessages limits the messages of a status together in bytes, so that the object fits into the store.
 	maxMessages = 256 << 10
 )
-
-// written is the NodePodProbe as our last write returned it.
-type written struct{ node *v1alpha1.NodePodProbe }
-
-// newer returns the written NodePodProbe until the cache shows the write. Without it, the same difference would be
-// written again.
-func (w written) newer(cached *v1alpha1.NodePodProbe) *v1alpha1.NodePodProbe {
-	if w.node == nil || w.node.UID != cached.UID {
-		return cached
-	}
-	if later, err := resourceversion.CompareResourceVersion(w.node.ResourceVersion, cached.ResourceVersion); err == nil && later > 0 {
-		return w.node
-	}
-	return cached
-}
 
 // publishedIn returns the states of a status by probe.
 func publishedIn(status *v1alpha1.NodePodProbeStatus) map[probeKey]*v1alpha1.ContainerProbeState {
@@ -66,10 +50,11 @@ func (c *Controller) report(ctx context.Context, _ types.NamespacedName) (reconc
 	if err != nil || cached == nil {
 		return reconcile.Result{}, err
 	}
-	node := c.wrote.newer(cached)
+	now := c.config.Clock.Now()
+	// Without our last write, the same difference would be written again.
+	node, unseen := c.wrote.Newer(cached, now)
 	// The results are for the probes of the cached spec, but the comparison is with what was written last.
 	status := c.status(cached)
-	now := c.config.Clock.Now()
 	if c.wroteAt.IsZero() {
 		c.wroteAt = now
 	}
@@ -78,12 +63,12 @@ func (c *Controller) report(ctx context.Context, _ types.NamespacedName) (reconc
 	switch differ(&node.Status, status) {
 	case same:
 		if len(status.PodProbeStatuses) == 0 {
-			return reconcile.Result{}, nil
+			return reconcile.Result{RequeueAfter: unseen}, nil
 		}
 	case message:
 		wait = messageInterval - now.Sub(c.wroteAt)
 		// The agent has written nothing yet, so no earlier write limits the pace.
-		if c.wrote.node == nil {
+		if c.wrote.Empty() {
 			wait = 0
 		}
 	case state:
@@ -91,6 +76,10 @@ func (c *Controller) report(ctx context.Context, _ types.NamespacedName) (reconc
 		if wait = slot.DelayFrom(now); wait > 0 {
 			slot.CancelAt(now)
 		}
+	}
+	// Once the cache is believed again, it may differ.
+	if unseen > 0 {
+		wait = min(wait, unseen)
 	}
 	if wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
@@ -115,16 +104,14 @@ func (c *Controller) write(
 		return reconcile.Result{}, fmt.Errorf("encode the status: %w", err)
 	}
 	stored, err := c.config.Client.NodePodProbes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
-	if apierrors.IsNotFound(err) {
-		return reconcile.Result{}, nil
-	}
 	if err != nil {
-		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
+		return reconcile.Result{}, cluster.WriteFailed(c.informer.GetIndexer(), node, fmt.Errorf("write the status: %w", err))
 	}
 	klog.FromContext(ctx).V(4).Info("Reported", "pods", len(statuses))
 	// The cache has no managed fields either.
 	stored.ManagedFields = nil
-	c.wrote, c.wroteAt = written{stored}, c.config.Clock.Now()
+	now := c.config.Clock.Now()
+	c.wrote, c.wroteAt = cluster.Wrote(stored, now), now
 	return reconcile.Result{RequeueAfter: c.refresh}, nil
 }
 
