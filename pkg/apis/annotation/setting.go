@@ -21,8 +21,9 @@ type Setting[T metav1.Object] struct {
 
 // Agree makes the fields and the metadata of an object agree after a write. old is the stored object, or an
 // empty one on create. If only the metadata changed, the field follows. If only the field changed, metadata
-// that the object has follows. If both changed, they stay as they are written. A field that is not set, and was not
-// before, follows too: an object that could not have the field had only the metadata.
+// that the object has follows. If both changed, they stay as they are written. A field that is not set follows the
+// metadata in any case: many manifests have only the metadata, and writing one of them again must change nothing. So
+// the metadata must be removed to unset such a field.
 func Agree[T metav1.Object](settings []Setting[T], obj, old T) {
 	for i := range settings {
 		s := &settings[i]
@@ -33,14 +34,9 @@ func Agree[T metav1.Object](settings []Setting[T], obj, old T) {
 		oldText, oldFound := s.metadata(old)[s.Key]
 		changed, field := text != oldText || found != oldFound, s.Text(obj)
 		switch {
-		case field == s.Text(old):
-			if changed || field == "" {
-				s.Set(obj, text)
-			}
-		case changed || !found || s.Usual(text) == field:
-		case field == "":
-			s.put(obj, Without(s.metadata(obj), s.Key))
-		default:
+		case field == "" || field == s.Text(old) && changed:
+			s.Set(obj, text)
+		case field != s.Text(old) && !changed && found && s.Usual(text) != field:
 			s.put(obj, With(s.metadata(obj), s.Key, field))
 		}
 	}

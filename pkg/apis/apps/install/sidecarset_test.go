@@ -127,7 +127,8 @@ func TestCustomVersionAndItsLabelAgree(t *testing.T) {
 		"label changes":          {set("v1", "v1"), set("v2", "v1"), set("v2", "v2")},
 		"label is removed":       {set("v1", "v1"), set("", "v1"), set("", "")},
 		"field changes":          {set("v1", "v1"), set("v1", "v2"), set("v2", "v2")},
-		"field goes":             {set("v1", "v1"), set("v1", ""), set("", "")},
+		"label is written again": {set("v1", "v1"), set("v1", ""), set("v1", "v1")},
+		"both are removed":       {set("v1", "v1"), set("", ""), set("", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			install.DefaultSidecarSet(test.written, test.old)

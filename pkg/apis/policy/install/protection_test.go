@@ -38,7 +38,8 @@ func TestAgreeOnProtection(t *testing.T) {
 		"annotation goes":           {budget("15", 15), budget("", 15), budget("", 0)},
 		"annotation has no effect":  {budget("15", 15), budget("0", 15), budget("0", 0)},
 		"field changes":             {budget("15", 15), budget("15", 20), budget("20", 20)},
-		"field goes":                {budget("15", 15), budget("15", 0), budget("", 0)},
+		"annotation is repeated":    {budget("15", 15), budget("15", 0), budget("15", 15)},
+		"both go":                   {budget("15", 15), budget("", 0), budget("", 0)},
 		"field alone changes":       {budget("", 15), budget("", 20), budget("", 20)},
 		"both change, and disagree": {budget("15", 15), budget("20", 30), budget("20", 30)},
 	}
