@@ -23,7 +23,7 @@ func unitedDeployment(gate featuregate.FeatureGate) rest.AnyKind {
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *united { return &united{} }, NewList: func() runtime.Object { return &apps.UnitedDeploymentList{} },
 		Spec: func(u *united) any { return &u.Spec }, Status: func(u *united) any { return &u.Status },
-		Default:  filled(gate, install.DefaultUnitedDeploymentTemplate),
+		Default:  each(install.AgreeOnUnitedDeployment, filled(gate, install.DefaultUnitedDeploymentTemplate)),
 		Validate: validation.ValidateUnitedDeployment, ValidateUpdate: validation.ValidateUnitedDeploymentUpdate,
 		ValidateStatus: validation.ValidateUnitedDeploymentStatusUpdate, ErrorsIn: validation.UnitedDeploymentErrorsIn,
 		WrittenIn: v1alpha1.FormOfCloneSetTemplate,

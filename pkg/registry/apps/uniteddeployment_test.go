@@ -7,10 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/install"
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/registry/rest"
 )
@@ -79,4 +84,53 @@ func TestUnitedDeploymentWarnings(t *testing.T) {
 		assert.Empty(t, warn(t.Context(), united, united), "%s: the spec has not changed", name)
 	}
 	assert.Empty(t, warn(t.Context(), &apps.UnitedDeployment{}, nil))
+}
+
+// A change of the template would update the Pods of all subsets.
+func TestUnitedDeploymentStaysWhenItIsWrittenAgain(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, install.Install(scheme))
+	strategy := unitedDeploymentKind(t).Strategy(scheme)
+	manifest := &v1beta1.UnitedDeployment{}
+	template := &v1beta1.CloneSetTemplateSpec{ObjectMeta: metav1.ObjectMeta{
+		Labels:      map[string]string{pub.CloneSetScalingExcludePreparingDeleteKey: "true"},
+		Annotations: map[string]string{pub.ImagePreDownloadParallelismKey: "5"},
+	}}
+	template.Spec.UpdateStrategy = v1beta1.CloneSetUpdateStrategy{
+		Type: v1beta1.RollingUpdateCloneSetStrategyType,
+		RollingUpdate: &v1beta1.RollingUpdateCloneSetStrategy{
+			PodUpdatePolicy: pub.InPlaceIfPossiblePodUpdatePolicy, InPlaceUpdateStrategy: &v1beta1.InPlaceUpdateStrategy{},
+		},
+	}
+	manifest.Spec.Template.CloneSetTemplate = template
+	read := func(object runtime.Object) *apps.UnitedDeployment {
+		hub := &apps.UnitedDeployment{}
+		require.NoError(t, scheme.Convert(object.DeepCopyObject(), hub, nil))
+		return hub
+	}
+	imported := read(manifest)
+	imported.Generation = 1
+	created := read(manifest)
+	strategy.PrepareForCreate(t.Context(), created)
+	assert.Equal(t, new(intstr.FromInt32(5)), created.Spec.Template.CloneSetTemplate.Spec.UpdateStrategy.RollingUpdate.
+		InPlaceUpdateStrategy.ImagePreDownloadParallelism)
+
+	for from, stored := range map[string]*apps.UnitedDeployment{"created": created, "imported": imported} {
+		alpha, beta := &v1alpha1.UnitedDeployment{}, &v1beta1.UnitedDeployment{}
+		require.NoError(t, scheme.Convert(stored, alpha, nil))
+		require.NoError(t, scheme.Convert(stored, beta, nil))
+		for form, written := range map[string]runtime.Object{"v1alpha1": alpha, "v1beta1": beta, "the manifest": manifest} {
+			again := read(written)
+			strategy.PrepareForUpdate(t.Context(), again, stored)
+			assert.Equal(t, int64(1), again.Generation, "%s is written to the %s object", form, from)
+			assert.Equal(t, stored.Spec.Template, again.Spec.Template)
+		}
+	}
+
+	changed := read(manifest)
+	changed.Spec.Template.CloneSetTemplate.Annotations[pub.ImagePreDownloadParallelismKey] = "6"
+	strategy.PrepareForUpdate(t.Context(), changed, created)
+	assert.Equal(t, int64(2), changed.Generation)
+	assert.Equal(t, new(intstr.FromInt32(6)), changed.Spec.Template.CloneSetTemplate.Spec.UpdateStrategy.RollingUpdate.
+		InPlaceUpdateStrategy.ImagePreDownloadParallelism)
 }

@@ -2,6 +2,7 @@ package install
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"kruise.io/kruise/pkg/apis/apps"
 )
@@ -21,4 +22,28 @@ func DefaultUnitedDeploymentTemplate(united, old *apps.UnitedDeployment, more fu
 		stored = &workloadTemplates{&spec.Template, spec.VolumeClaimTemplates}
 	}
 	defaultTemplates(&workloadTemplates{&set.Spec.Template, set.Spec.VolumeClaimTemplates}, stored, more)
+}
+
+// AgreeOnUnitedDeployment does for the cloneSetTemplate what AgreeOnCloneSet does for a CloneSet. Each change of a template updates all
+// Pods, so a template stays as it is stored if it differs only in fields that its metadata sets. old is nil on create.
+func AgreeOnUnitedDeployment(united, old *apps.UnitedDeployment) {
+	template, stored := united.Spec.Template.CloneSetTemplate, &apps.CloneSetTemplateSpec{}
+	if template == nil {
+		return
+	}
+	if old != nil && old.Spec.Template.CloneSetTemplate != nil {
+		stored = old.Spec.Template.CloneSetTemplate
+	}
+	filled := stored.DeepCopy()
+	agreeOnCloneSetTemplate(filled, stored)
+	agreeOnCloneSetTemplate(template, stored)
+	if apiequality.Semantic.DeepEqual(template, filled) {
+		*template = *stored.DeepCopy()
+	}
+}
+
+func agreeOnCloneSetTemplate(template, stored *apps.CloneSetTemplateSpec) {
+	set := &apps.CloneSet{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	AgreeOnCloneSet(set, &apps.CloneSet{ObjectMeta: stored.ObjectMeta, Spec: stored.Spec})
+	template.ObjectMeta, template.Spec = set.ObjectMeta, set.Spec
 }
