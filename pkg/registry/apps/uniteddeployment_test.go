@@ -1,6 +1,8 @@
 package apps
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps"
@@ -133,4 +136,50 @@ func TestUnitedDeploymentStaysWhenItIsWrittenAgain(t *testing.T) {
 	assert.Equal(t, int64(2), changed.Generation)
 	assert.Equal(t, new(intstr.FromInt32(6)), changed.Spec.Template.CloneSetTemplate.Spec.UpdateStrategy.RollingUpdate.
 		InPlaceUpdateStrategy.ImagePreDownloadParallelism)
+}
+
+// kubectl merges subsets by name, so a minReplicas of 0 that the server has added stays in a subset when its manifest changes.
+func TestBoundsCanBeReplacedWithReplicas(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, install.Install(scheme))
+	strategy := unitedDeploymentKind(t).Strategy(scheme)
+	zero, two, three, half := new(intstr.FromInt32(0)), new(intstr.FromInt32(2)), new(intstr.FromInt32(3)), new(intstr.FromString("50%"))
+	inAlpha := func(a, b v1alpha1.Subset) runtime.Object {
+		a.Name, b.Name = "a", "b"
+		return &v1alpha1.UnitedDeployment{Spec: v1alpha1.UnitedDeploymentSpec{
+			Replicas: new(int32(5)), Topology: v1alpha1.Topology{Subsets: []v1alpha1.Subset{a, b}},
+		}}
+	}
+	inBeta := func(a, b v1beta1.Subset) runtime.Object {
+		a.Name, b.Name = "a", "b"
+		return &v1beta1.UnitedDeployment{Spec: v1beta1.UnitedDeploymentSpec{
+			Replicas: new(int32(5)), Topology: v1beta1.Topology{Subsets: []v1beta1.Subset{a, b}},
+		}}
+	}
+	for name, test := range map[string]struct {
+		written runtime.Object
+		minimum *intstr.IntOrString
+		refused bool
+	}{
+		"v1alpha1":             {written: inAlpha(v1alpha1.Subset{Replicas: two}, v1alpha1.Subset{Replicas: three, MinReplicas: zero})},
+		"v1beta1":              {written: inBeta(v1beta1.Subset{Replicas: two}, v1beta1.Subset{Replicas: three, MinReplicas: zero})},
+		"in one subset":        {written: inBeta(v1beta1.Subset{Replicas: two}, v1beta1.Subset{MinReplicas: zero})},
+		"without replicas":     {written: inBeta(v1beta1.Subset{}, v1beta1.Subset{MinReplicas: zero}), minimum: zero},
+		"with an upper bound":  {inBeta(v1beta1.Subset{Replicas: two, MaxReplicas: two}, v1beta1.Subset{MinReplicas: zero}), zero, true},
+		"with a lower bound":   {inBeta(v1beta1.Subset{Replicas: two}, v1beta1.Subset{MinReplicas: two}), two, true},
+		"with a percentage":    {inBeta(v1beta1.Subset{Replicas: two}, v1beta1.Subset{MinReplicas: half}), half, true},
+		"with replicas of one": {inBeta(v1beta1.Subset{MinReplicas: three}, v1beta1.Subset{Replicas: two, MinReplicas: zero}), zero, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scheme.Default(test.written)
+			united, stored := &apps.UnitedDeployment{}, &apps.UnitedDeployment{}
+			require.NoError(t, scheme.Convert(test.written, united, nil))
+			strategy.PrepareForUpdate(t.Context(), united, stored)
+			assert.Equal(t, test.minimum, united.Spec.Topology.Subsets[1].MinReplicas)
+			refused := slices.ContainsFunc(strategy.ValidateUpdate(t.Context(), united, stored), func(err *field.Error) bool {
+				return strings.HasPrefix(err.Field, "spec.topology")
+			})
+			assert.Equal(t, test.refused, refused)
+		})
+	}
 }

@@ -1,8 +1,11 @@
 package install
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kruise.io/kruise/pkg/apis/apps"
 )
@@ -22,6 +25,21 @@ func DefaultUnitedDeploymentTemplate(united, old *apps.UnitedDeployment, more fu
 		stored = &workloadTemplates{&spec.Template, spec.VolumeClaimTemplates}
 	}
 	defaultTemplates(&workloadTemplates{&set.Spec.Template, set.Spec.VolumeClaimTemplates}, stored, more)
+}
+
+// DropLowerBounds removes minReplicas of 0 if a subset has replicas and no subset has another bound. Defaulting adds this value to all
+// subsets once one has a bound. So a manifest that has replicas in place of the bounds does not have it, and cannot remove it.
+func DropLowerBounds(united, _ *apps.UnitedDeployment) {
+	subsets := united.Spec.Topology.Subsets
+	bounded := slices.ContainsFunc(subsets, func(subset apps.Subset) bool {
+		return subset.MaxReplicas != nil || subset.MinReplicas != nil && *subset.MinReplicas != intstr.FromInt32(0)
+	})
+	if bounded || !slices.ContainsFunc(subsets, func(subset apps.Subset) bool { return subset.Replicas != nil }) {
+		return
+	}
+	for i := range subsets {
+		subsets[i].MinReplicas = nil
+	}
 }
 
 // AgreeOnUnitedDeployment does for the cloneSetTemplate what AgreeOnCloneSet does for a CloneSet. Each change of a template updates all
