@@ -14,12 +14,17 @@ import (
 // What the stored object has wrong already may stay as it is, at its place.
 func TestWithoutStored(t *testing.T) {
 	wrong := func(name, value string) *field.Error { return field.Invalid(field.NewPath(name), value, "is wrong") }
-	stored := func() field.ErrorList { return field.ErrorList{wrong("a", "1"), wrong("b", "1")} }
+	long := func(length, limit int) *field.Error { return field.TooMany(field.NewPath("list"), length, limit) }
+	stored := func() field.ErrorList { return field.ErrorList{wrong("a", "1"), wrong("b", "1"), long(150, 100)} }
 	for name, test := range map[string]struct{ errs, want field.ErrorList }{
-		"nothing":       {nil, nil},
-		"as it was":     {field.ErrorList{wrong("a", "1")}, nil},
-		"another value": {field.ErrorList{wrong("a", "2"), wrong("b", "1")}, field.ErrorList{wrong("a", "2")}},
-		"another place": {field.ErrorList{wrong("c", "1")}, field.ErrorList{wrong("c", "1")}},
+		"nothing":                {nil, nil},
+		"as it was":              {field.ErrorList{wrong("a", "1")}, nil},
+		"another value":          {field.ErrorList{wrong("a", "2"), wrong("b", "1")}, field.ErrorList{wrong("a", "2")}},
+		"another place":          {field.ErrorList{wrong("c", "1")}, field.ErrorList{wrong("c", "1")}},
+		"as long as it was":      {field.ErrorList{long(150, 100)}, nil},
+		"shorter than it was":    {field.ErrorList{long(149, 100)}, nil},
+		"longer than it was":     {field.ErrorList{long(151, 100)}, field.ErrorList{long(151, 100)}},
+		"shorter, another limit": {field.ErrorList{long(149, 120)}, field.ErrorList{long(149, 120)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, test.want, rules.WithoutStored(nil, nil, test.errs, stored))

@@ -72,7 +72,8 @@ func withoutStandIns(errs field.ErrorList, own int, path *field.Path) field.Erro
 // maxItems limits lists in specs whose items each cost a program work for every Pod of the object.
 const maxItems = 100
 
-// atMost refuses a list with more than maxItems items. A list that is stored already can stay as it is.
+// atMost refuses a list with more than maxItems items. A list that is stored already can stay as long as it is,
+// and become shorter.
 func atMost(items int, path *field.Path) field.ErrorList {
 	if items > maxItems {
 		return field.ErrorList{field.TooMany(path, items, maxItems)}
