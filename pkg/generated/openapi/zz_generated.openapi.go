@@ -27173,7 +27173,7 @@ func schema_pkg_apis_apps_v1alpha1_SidecarSetSpec(ref common.ReferenceCallback) 
 								},
 								"x-kubernetes-list-type":       "map",
 								"x-kubernetes-patch-merge-key": "name",
-								"x-kubernetes-patch-strategy":  "merge",
+								"x-kubernetes-patch-strategy":  "merge,retainKeys",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -34650,7 +34650,7 @@ func schema_pkg_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) c
 								},
 								"x-kubernetes-list-type":       "map",
 								"x-kubernetes-patch-merge-key": "name",
-								"x-kubernetes-patch-strategy":  "merge",
+								"x-kubernetes-patch-strategy":  "merge,retainKeys",
 							},
 						},
 						SchemaProps: spec.SchemaProps{

@@ -6,10 +6,16 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/install"
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/generated/openapi"
 )
 
 func newSidecarSet(image string) *apps.SidecarSet {
@@ -134,6 +140,27 @@ func TestCustomVersionAndItsLabelAgree(t *testing.T) {
 			install.DefaultSidecarSet(test.written, test.old)
 			require.Equal(t, test.want.Spec.CustomVersion, test.written.Spec.CustomVersion)
 			require.Equal(t, test.want.Labels[pub.SidecarSetCustomVersionKey], test.written.Labels[pub.SidecarSetCustomVersionKey])
+		})
+	}
+}
+
+// kubectl apply does not know the emptyDir that the server has added to a volume without a source. A Pod template treats volumes alike.
+func TestVolumeOfASidecarSetGetsAnotherSource(t *testing.T) {
+	for version, object := range map[string]runtime.Object{"v1alpha1": &v1alpha1.SidecarSet{}, "v1beta1": &v1beta1.SidecarSet{}} {
+		t.Run(version, func(t *testing.T) {
+			written, stored := []byte(`{"spec":{"volumes":[{"name":"v"}]}}`), []byte(`{"spec":{"volumes":[{"name":"v","emptyDir":{}}]}}`)
+			changed := []byte(`{"spec":{"volumes":[{"name":"v","configMap":{"name":"c"}}]}}`)
+			meta, err := strategicpatch.NewPatchMetaFromStruct(object)
+			require.NoError(t, err)
+			patch, err := strategicpatch.CreateThreeWayMergePatch(written, changed, stored, meta, true)
+			require.NoError(t, err)
+			result, err := strategicpatch.StrategicMergePatch(stored, patch, object)
+			require.NoError(t, err)
+			require.JSONEq(t, string(changed), string(result))
+
+			properties := openapi.GetOpenAPIDefinitions(spec.MustCreateRef)["io.kruise.kruise.pkg.apis.apps."+version+".SidecarSetSpec"].Schema.Properties
+			strategy, _ := properties["volumes"].Extensions.GetString("x-kubernetes-patch-strategy")
+			require.Equal(t, "merge,retainKeys", strategy, "kubectl reads the strategy from the OpenAPI schema")
 		})
 	}
 }

@@ -83,10 +83,10 @@ type SidecarSetSpec struct {
 	// container mounts it, or if the Pod has a volume with the same name.
 	// +optional
 	// +patchMergeKey=name
-	// +patchStrategy=merge
+	// +patchStrategy=merge,retainKeys
 	// +listType=map
 	// +listMapKey=name
-	Volumes []corev1.Volume `json:"volumes,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,6,rep,name=volumes"`
+	Volumes []corev1.Volume `json:"volumes,omitempty" patchStrategy:"merge,retainKeys" patchMergeKey:"name" protobuf:"bytes,6,rep,name=volumes"`
 
 	// updateStrategy defines how existing Pods are updated to new images.
 	// +optional
