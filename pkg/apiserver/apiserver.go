@@ -59,6 +59,7 @@ func NewConfig(scheme *runtime.Scheme, codecs serializer.CodecFactory, gate feat
 	reviews := []string{"/apis/" + review.GroupName}
 	generic.OpenAPIConfig.IgnorePrefixes = append(generic.OpenAPIConfig.IgnorePrefixes, reviews...)
 	generic.OpenAPIV3Config.IgnorePrefixes = append(generic.OpenAPIV3Config.IgnorePrefixes, reviews...)
+	hideStrategicMerge(&generic.Config)
 	c := &Config{Generic: generic, Gate: gate, Guard: guard.New(), scheme: scheme, codecs: codecs}
 	c.Storages = gated.New(c.Guard)
 	// The check of the store comes after the generic chain, so it runs after authentication, authorization and audit.

@@ -12,6 +12,7 @@ import (
 )
 
 // mapsOfObjects are fields that strategic merge patches cannot change, because apimachinery does not merge maps of objects.
+// kubectl apply does not use them for NodeImages: see hideStrategicMerge.
 var mapsOfObjects = []string{"spec.images", "status.imageStatuses", "status.podStates", "status.versionedSubsetStatuses"}
 
 // TestEveryFieldCanBePatched applies a strategic merge patch, which is what "kubectl patch" sends, to an object that has every field. The
