@@ -23,6 +23,7 @@ func sidecarSet(clock clock.PassiveClock) rest.AnyKind {
 		Stored:     v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *set { return &set{} }, NewList: func() runtime.Object { return &apps.SidecarSetList{} },
 		Spec: func(c *set) any { return &c.Spec }, Status: func(c *set) any { return &c.Status },
+		Keep: install.KeepSidecarSet,
 		Default: func(c, old *set) {
 			install.DefaultSidecarSet(c, old)
 			recordInjection(c, old, clock.Now())

@@ -5,10 +5,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/install"
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
@@ -52,6 +58,46 @@ func TestTimeSinceWhichPodsAreInjected(t *testing.T) {
 			set := of(test.set)
 			recordInjection(set, old, start.Add(time.Hour))
 			assert.Equal(t, test.moves, set.Annotations[pub.SidecarSetInjectsSinceKey] == "2026-01-01T13:00:00Z")
+		})
+	}
+}
+
+// v1beta1 shows a namespace and a selector for its name alike. A manifest has no annotation that tells them apart.
+func TestSidecarSetStaysWhenAManifestIsWrittenInV1beta1(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, install.Install(scheme))
+	strategy := sidecarSet(clock.RealClock{}).Strategy(scheme)
+	alpha := func(namespace string, selector *metav1.LabelSelector) *v1alpha1.SidecarSet {
+		return &v1alpha1.SidecarSet{Spec: v1alpha1.SidecarSetSpec{Namespace: namespace, NamespaceSelector: selector}}
+	}
+	beta := func(selector *metav1.LabelSelector) *v1beta1.SidecarSet {
+		return &v1beta1.SidecarSet{Spec: v1beta1.SidecarSetSpec{NamespaceSelector: selector}}
+	}
+	x, y := apps.SelectNamespace("x"), apps.SelectNamespace("y")
+	for name, test := range map[string]struct {
+		stored, written runtime.Object
+		version         string
+		same            bool
+	}{
+		"selector by v1alpha1":          {alpha("", x), beta(x), "v1beta1", true},
+		"namespace by v1alpha1":         {alpha("x", nil), beta(x), "v1beta1", true},
+		"another namespace":             {alpha("", x), beta(y), "v1beta1", false},
+		"no namespace":                  {alpha("", x), beta(nil), "v1beta1", false},
+		"another form in v1alpha1":      {alpha("", x), alpha("x", nil), "v1alpha1", false},
+		"the same selector in v1alpha1": {alpha("", x), alpha("", x), "v1alpha1", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stored, set := &apps.SidecarSet{}, &apps.SidecarSet{}
+			require.NoError(t, scheme.Convert(test.stored, stored, nil))
+			strategy.PrepareForCreate(t.Context(), stored)
+			require.NoError(t, scheme.Convert(test.written, set, nil))
+			ctx := genericapirequest.WithRequestInfo(t.Context(), &genericapirequest.RequestInfo{APIVersion: test.version})
+			strategy.PrepareForUpdate(ctx, set, stored)
+			assert.Equal(t, test.same, set.Generation == stored.Generation)
+			if test.same {
+				assert.Equal(t, stored.Spec, set.Spec)
+				assert.Equal(t, stored.Annotations, set.Annotations, "the hashes and the time of the injection")
+			}
 		})
 	}
 }

@@ -33,6 +33,18 @@ func DefaultSidecarSet(set, old *apps.SidecarSet) {
 	hashSidecarSet(set)
 }
 
+// KeepSidecarSet keeps the stored form of a selector for the name of a namespace. v1beta1 shows a namespace of v1alpha1 and such a
+// selector alike, so an update in v1beta1 without the annotation of the kept fields would change the spec.
+func KeepSidecarSet(version string, set, old *apps.SidecarSet) {
+	name := apps.SelectedNamespace(old.Spec.NamespaceSelector)
+	if version != "v1beta1" || name == "" || old.Spec.Namespace != "" {
+		return
+	}
+	if set.Spec.Namespace == name && set.Spec.NamespaceSelector == nil {
+		set.Spec.Namespace, set.Spec.NamespaceSelector = "", old.Spec.NamespaceSelector.DeepCopy()
+	}
+}
+
 // defaultProcMount sets a default that core once had. The hashes of OpenKruise contain it, so without it, a SidecarSet that is
 // written again would get another hash, and its Pods would look outdated.
 func defaultProcMount(parts *podtemplate.Parts) {
