@@ -25,6 +25,7 @@ func Funcs(serializer.CodecFactory) []any {
 		sidecarSet,
 		statefulSet,
 		unitedDeployment,
+		workloadSpread,
 	)
 }
 

@@ -33,6 +33,28 @@ func TestFieldsOfASubsetAreRenamed(t *testing.T) {
 	}, alpha.Spec.Subsets[0])
 }
 
+func TestConditionOfASubsetHasAReasonInV1beta1(t *testing.T) {
+	subsets := func(reason string) []v1alpha1.WorkloadSpreadSubsetStatus {
+		return []v1alpha1.WorkloadSpreadSubsetStatus{{Name: "a", Conditions: []v1alpha1.WorkloadSpreadSubsetCondition{
+			{Type: v1alpha1.SubsetSchedulable, Status: "True", Reason: reason},
+		}}}
+	}
+	for reason, want := range map[string]string{"": "Unknown", "Sufficient": "Sufficient"} {
+		written := &v1alpha1.WorkloadSpread{Status: v1alpha1.WorkloadSpreadStatus{
+			SubsetStatuses:          subsets(reason),
+			VersionedSubsetStatuses: map[string]v1alpha1.WorkloadSpreadSubsetStatuses{"none": nil, "revision": subsets(reason)},
+		}}
+		before := written.DeepCopy()
+		beta, alpha := &v1beta1.WorkloadSpread{}, &v1alpha1.WorkloadSpread{}
+		convert(t, written, &apps.WorkloadSpread{}, beta)
+		assert.Equal(t, want, beta.Status.SubsetStatuses[0].Conditions[0].Reason)
+		assert.Equal(t, want, beta.Status.VersionedSubsetStatuses["revision"][0].Conditions[0].Reason)
+		assert.Equal(t, before, written, "conversion must not change what it reads")
+		convert(t, beta, &apps.WorkloadSpread{}, alpha)
+		assert.Equal(t, written, alpha)
+	}
+}
+
 func TestTopologyKeysAreRenamed(t *testing.T) {
 	written := &v1alpha1.PersistentPodState{Spec: v1alpha1.PersistentPodStateSpec{
 		RequiredPersistentTopology: &v1alpha1.NodeTopologyTerm{NodeTopologyKeys: []string{"a"}},

@@ -1301,16 +1301,6 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadSubsetCondition)(nil), (*apps.WorkloadSpreadSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(a.(*WorkloadSpreadSubsetCondition), b.(*apps.WorkloadSpreadSubsetCondition), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*apps.WorkloadSpreadSubsetCondition)(nil), (*WorkloadSpreadSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition(a.(*apps.WorkloadSpreadSubsetCondition), b.(*WorkloadSpreadSubsetCondition), scope)
-	}); err != nil {
-		return err
-	}
 	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadSubsetStatus)(nil), (*apps.WorkloadSpreadSubsetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus(a.(*WorkloadSpreadSubsetStatus), b.(*apps.WorkloadSpreadSubsetStatus), scope)
 	}); err != nil {
@@ -1343,6 +1333,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddConversionFunc((*apps.StatefulSetTemplateSpec)(nil), (*StatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_apps_StatefulSetTemplateSpec_To_v1beta1_StatefulSetTemplateSpec(a.(*apps.StatefulSetTemplateSpec), b.(*StatefulSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.WorkloadSpreadSubsetCondition)(nil), (*WorkloadSpreadSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition(a.(*apps.WorkloadSpreadSubsetCondition), b.(*WorkloadSpreadSubsetCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*apps.WorkloadSpreadSubsetStatuses)(nil), (*WorkloadSpreadSubsetStatuses)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_apps_WorkloadSpreadSubsetStatuses_To_v1beta1_WorkloadSpreadSubsetStatuses(a.(*apps.WorkloadSpreadSubsetStatuses), b.(*WorkloadSpreadSubsetStatuses), scope)
 	}); err != nil {
 		return err
 	}
@@ -1388,6 +1388,16 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddConversionFunc((*StatefulSetTemplateSpec)(nil), (*apps.StatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_StatefulSetTemplateSpec_To_apps_StatefulSetTemplateSpec(a.(*StatefulSetTemplateSpec), b.(*apps.StatefulSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*WorkloadSpreadSubsetCondition)(nil), (*apps.WorkloadSpreadSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(a.(*WorkloadSpreadSubsetCondition), b.(*apps.WorkloadSpreadSubsetCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*WorkloadSpreadSubsetStatuses)(nil), (*apps.WorkloadSpreadSubsetStatuses)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadSubsetStatuses_To_apps_WorkloadSpreadSubsetStatuses(a.(*WorkloadSpreadSubsetStatuses), b.(*apps.WorkloadSpreadSubsetStatuses), scope)
 	}); err != nil {
 		return err
 	}
@@ -5217,8 +5227,30 @@ func Convert_apps_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec(in *apps.Work
 
 func autoConvert_v1beta1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(in *WorkloadSpreadStatus, out *apps.WorkloadSpreadStatus, s conversion.Scope) error {
 	out.ObservedGeneration = in.ObservedGeneration
-	out.SubsetStatuses = *(*[]apps.WorkloadSpreadSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
-	out.VersionedSubsetStatuses = *(*map[string]apps.WorkloadSpreadSubsetStatuses)(unsafe.Pointer(&in.VersionedSubsetStatuses))
+	if in.SubsetStatuses != nil {
+		in, out := &in.SubsetStatuses, &out.SubsetStatuses
+		*out = make([]apps.WorkloadSpreadSubsetStatus, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.SubsetStatuses = nil
+	}
+	if in.VersionedSubsetStatuses != nil {
+		in, out := &in.VersionedSubsetStatuses, &out.VersionedSubsetStatuses
+		*out = make(map[string]apps.WorkloadSpreadSubsetStatuses, len(*in))
+		for key, val := range *in {
+			newVal := new(apps.WorkloadSpreadSubsetStatuses)
+			if err := Convert_v1beta1_WorkloadSpreadSubsetStatuses_To_apps_WorkloadSpreadSubsetStatuses(&val, newVal, s); err != nil {
+				return err
+			}
+			(*out)[key] = *newVal
+		}
+	} else {
+		out.VersionedSubsetStatuses = nil
+	}
 	return nil
 }
 
@@ -5229,8 +5261,30 @@ func Convert_v1beta1_WorkloadSpreadStatus_To_apps_WorkloadSpreadStatus(in *Workl
 
 func autoConvert_apps_WorkloadSpreadStatus_To_v1beta1_WorkloadSpreadStatus(in *apps.WorkloadSpreadStatus, out *WorkloadSpreadStatus, s conversion.Scope) error {
 	out.ObservedGeneration = in.ObservedGeneration
-	out.SubsetStatuses = *(*[]WorkloadSpreadSubsetStatus)(unsafe.Pointer(&in.SubsetStatuses))
-	out.VersionedSubsetStatuses = *(*map[string]WorkloadSpreadSubsetStatuses)(unsafe.Pointer(&in.VersionedSubsetStatuses))
+	if in.SubsetStatuses != nil {
+		in, out := &in.SubsetStatuses, &out.SubsetStatuses
+		*out = make([]WorkloadSpreadSubsetStatus, len(*in))
+		for i := range *in {
+			if err := Convert_apps_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.SubsetStatuses = nil
+	}
+	if in.VersionedSubsetStatuses != nil {
+		in, out := &in.VersionedSubsetStatuses, &out.VersionedSubsetStatuses
+		*out = make(map[string]WorkloadSpreadSubsetStatuses, len(*in))
+		for key, val := range *in {
+			newVal := new(WorkloadSpreadSubsetStatuses)
+			if err := Convert_apps_WorkloadSpreadSubsetStatuses_To_v1beta1_WorkloadSpreadSubsetStatuses(&val, newVal, s); err != nil {
+				return err
+			}
+			(*out)[key] = *newVal
+		}
+	} else {
+		out.VersionedSubsetStatuses = nil
+	}
 	return nil
 }
 
@@ -5275,11 +5329,6 @@ func autoConvert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSub
 	return nil
 }
 
-// Convert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition is an autogenerated conversion function.
-func Convert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(in *WorkloadSpreadSubsetCondition, out *apps.WorkloadSpreadSubsetCondition, s conversion.Scope) error {
-	return autoConvert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(in, out, s)
-}
-
 func autoConvert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition(in *apps.WorkloadSpreadSubsetCondition, out *WorkloadSpreadSubsetCondition, s conversion.Scope) error {
 	out.Type = WorkloadSpreadSubsetConditionType(in.Type)
 	out.Status = v1.ConditionStatus(in.Status)
@@ -5289,14 +5338,19 @@ func autoConvert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSub
 	return nil
 }
 
-// Convert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition is an autogenerated conversion function.
-func Convert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition(in *apps.WorkloadSpreadSubsetCondition, out *WorkloadSpreadSubsetCondition, s conversion.Scope) error {
-	return autoConvert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition(in, out, s)
-}
-
 func autoConvert_v1beta1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStatus(in *WorkloadSpreadSubsetStatus, out *apps.WorkloadSpreadSubsetStatus, s conversion.Scope) error {
 	out.Name = in.Name
-	out.Conditions = *(*[]apps.WorkloadSpreadSubsetCondition)(unsafe.Pointer(&in.Conditions))
+	if in.Conditions != nil {
+		in, out := &in.Conditions, &out.Conditions
+		*out = make([]apps.WorkloadSpreadSubsetCondition, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_WorkloadSpreadSubsetCondition_To_apps_WorkloadSpreadSubsetCondition(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Conditions = nil
+	}
 	out.Replicas = in.Replicas
 	out.MissingReplicas = in.MissingReplicas
 	out.CreatingPods = *(*map[string]metav1.Time)(unsafe.Pointer(&in.CreatingPods))
@@ -5311,7 +5365,17 @@ func Convert_v1beta1_WorkloadSpreadSubsetStatus_To_apps_WorkloadSpreadSubsetStat
 
 func autoConvert_apps_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus(in *apps.WorkloadSpreadSubsetStatus, out *WorkloadSpreadSubsetStatus, s conversion.Scope) error {
 	out.Name = in.Name
-	out.Conditions = *(*[]WorkloadSpreadSubsetCondition)(unsafe.Pointer(&in.Conditions))
+	if in.Conditions != nil {
+		in, out := &in.Conditions, &out.Conditions
+		*out = make([]WorkloadSpreadSubsetCondition, len(*in))
+		for i := range *in {
+			if err := Convert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Conditions = nil
+	}
 	out.Replicas = in.Replicas
 	out.MissingReplicas = in.MissingReplicas
 	out.CreatingPods = *(*map[string]metav1.Time)(unsafe.Pointer(&in.CreatingPods))
