@@ -94,8 +94,9 @@ func (l *local) installLocal(ctx context.Context, programs []images.Image) error
 		`featureGates=PodUnavailableBudgetUpdateGate=true\,StatefulSetAutoResizePVCGate=true\,SidecarTerminator=true`,
 		nodes+".key=type", nodes+".operator=NotIn", nodes+".values[0]=kwok",
 		"daemon.bindAddress=$(NODE_ADDRESS)")
+	values = append(values, strings.Fields(os.Getenv("CHART_VALUES"))...)
 	// On a busy machine an answer may take seconds. A Pod that is created without it lacks what the apiserver adds, for ever.
-	return l.install(ctx, l.cluster.Kubeconfig(), append(values, strings.Fields(os.Getenv("CHART_VALUES"))...), "podCreation.timeoutSeconds=30")
+	return l.install(ctx, l.cluster.Kubeconfig(), values, "podCreation.timeoutSeconds=30")
 }
 
 // imageValues returns the chart values that select the images.

@@ -49,7 +49,7 @@ func WriteFailed(indexer cache.Indexer, object metav1.Object, err error) error {
 	}
 	item, _, cacheErr := indexer.GetByKey(cache.MetaObjectToName(object).String())
 	if cached, ok := item.(metav1.Object); cacheErr != nil || !ok || cached.GetUID() != object.GetUID() {
-		return nil
+		return nil //nolint:nilerr // Nobody needs the write.
 	}
 	return apierrors.NewServiceUnavailable(fmt.Sprintf("%v, but it was not deleted", err))
 }
