@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	"kruise.io/kruise/pkg/absentapi"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
@@ -96,6 +97,7 @@ func (o *Options) clientConfig() (*rest.Config, error) {
 	config.ContentType = protobuf
 	config.AcceptContentTypes = protobuf + ",application/json"
 	config.QPS, config.Burst = float32(o.QPS), o.Burst
+	config.Wrap(absentapi.Wrap)
 	return config, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/klog/v2"
 
+	"kruise.io/kruise/pkg/absentapi"
 	"kruise.io/kruise/pkg/features"
 	"kruise.io/kruise/pkg/ignoredflags"
 	"kruise.io/kruise/pkg/nodeagent/cluster"
@@ -163,6 +164,7 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 	}
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	config = rest.AddUserAgent(config, component)
+	config.Wrap(absentapi.Wrap)
 	client, err := cluster.New(o.limit(config))
 	if err != nil {
 		return nil, err

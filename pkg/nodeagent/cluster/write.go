@@ -1,13 +1,10 @@
 package cluster
 
 import (
-	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/tools/cache"
 )
 
 // writeTimeout is how long to wait for the watch to show our own write. After it, the cache is believed again: the server may have
@@ -38,18 +35,4 @@ func (w Written[T]) Newer(cached T, now time.Time) (T, time.Duration) {
 		return w.object, left
 	}
 	return cached, 0
-}
-
-// WriteFailed returns what the error of a write to an object means. It returns nil if the object is gone: the server does not find it,
-// and the cache does not have it. If the cache still has it, the server may lack the API for a moment, because its APIService is being
-// replaced. The error then makes the queue try again after 5 s. If the object is gone after all, the event of its deletion comes before.
-func WriteFailed(indexer cache.Indexer, object metav1.Object, err error) error {
-	if !apierrors.IsNotFound(err) {
-		return err
-	}
-	item, _, cacheErr := indexer.GetByKey(cache.MetaObjectToName(object).String())
-	if cached, ok := item.(metav1.Object); cacheErr != nil || !ok || cached.GetUID() != object.GetUID() {
-		return nil //nolint:nilerr // Nobody needs the write.
-	}
-	return apierrors.NewServiceUnavailable(fmt.Sprintf("%v, but it was not deleted", err))
 }

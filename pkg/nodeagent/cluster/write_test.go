@@ -1,17 +1,12 @@
 package cluster_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/nodeagent/cluster"
@@ -44,33 +39,6 @@ func TestOwnWriteIsBelievedUntilTheCacheShowsIt(t *testing.T) {
 			got, believe := tc.wrote.Newer(tc.cached, tc.now)
 			assert.Equal(t, tc.want, got.ResourceVersion)
 			assert.Equal(t, tc.believe, believe)
-		})
-	}
-}
-
-func TestOnlyADeletedObjectIsGone(t *testing.T) {
-	missing := apierrors.NewNotFound(schema.GroupResource{Resource: "nodeimages"}, "n1")
-	other := errors.New("connection lost")
-	tests := map[string]struct {
-		cached *v1beta1.NodeImage
-		err    error
-		check  func(error) bool
-	}{
-		"deleted":                     {nil, missing, func(err error) bool { return err == nil }},
-		"replaced by another object":  {nodeImage("b", "1"), missing, func(err error) bool { return err == nil }},
-		"still there":                 {nodeImage("a", "1"), missing, apierrors.IsServiceUnavailable},
-		"a failure of another kind":   {nodeImage("a", "1"), other, func(err error) bool { return errors.Is(err, other) }},
-		"a failure that comes first":  {nil, other, func(err error) bool { return errors.Is(err, other) }},
-		"no failure, and it is there": {nodeImage("a", "1"), nil, func(err error) bool { return err == nil }},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
-			if tc.cached != nil {
-				require.NoError(t, indexer.Add(tc.cached))
-			}
-			err := cluster.WriteFailed(indexer, nodeImage("a", "1"), tc.err)
-			assert.True(t, tc.check(err), "%v", err)
 		})
 	}
 }

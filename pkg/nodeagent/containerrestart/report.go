@@ -18,7 +18,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
-	"kruise.io/kruise/pkg/nodeagent/cluster"
 )
 
 // writeTimeout is how long to wait for the watch to show our own write. After it, the cache is believed again.
@@ -96,8 +95,11 @@ func (c *Controller) write(ctx context.Context, r *request, edit edit) error {
 		return nil
 	}
 	written, err := c.config.Client.ContainerRecreateRequests(r.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
 	if err != nil {
-		return cluster.WriteFailed(c.informer.GetIndexer(), r, fmt.Errorf("update status of %s: %w", r.Name, err))
+		return fmt.Errorf("update status of %s: %w", r.Name, err)
 	}
 	c.written.wrote(written)
 	return nil

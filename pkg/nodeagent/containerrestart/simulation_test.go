@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,9 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -48,24 +45,6 @@ func deadline(seconds int64) func(*request) {
 
 func hooked(r *request) {
 	r.Spec.Containers[0].PreStop = &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"bye"}}}
-}
-
-// The server answers NotFound while its APIService is deleted and created again. No event comes when it is back.
-func TestRequestIsAnsweredAfterTheAPIWasMissing(t *testing.T) {
-	simulate(t, func(w *world) {
-		var missing atomic.Bool
-		missing.Store(true)
-		w.kruise.PrependReactor("update", "containerrecreaterequests", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return missing.Load(), nil, apierrors.NewNotFound(requests.GroupResource(), "r")
-		})
-		w.create("r", "p", []string{"app"})
-		agenttest.Pass(3 * time.Second)
-		assert.Empty(t, w.get("r").Status.Phase)
-		missing.Store(false)
-		agenttest.Pass(6 * time.Second)
-		assert.Equal(t, v1beta1.ContainerRecreateRequestCompleted, w.get("r").Status.Phase)
-		assert.Empty(t, w.get("r").Status.Message)
-	})
 }
 
 // Case containerrecreaterequest 11.

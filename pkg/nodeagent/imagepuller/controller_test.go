@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
@@ -348,23 +347,6 @@ func TestFailedStatusWriteIsRetried(t *testing.T) {
 		w.start()
 		assert.Empty(t, w.get().Status.ImageStatuses)
 		agenttest.Pass(time.Minute)
-		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", "1").Phase)
-		assert.Len(t, w.runtime.asked(), 1)
-	})
-}
-
-// The server answers NotFound while its APIService is deleted and created again. No event comes when it is back.
-func TestStatusIsWrittenAfterTheAPIWasMissing(t *testing.T) {
-	inWorld(t, wants("nginx", tag("1")), func(w *world) {
-		missing := true
-		w.client.PrependReactor("update", "nodeimages", func(clienttesting.Action) (bool, apiruntime.Object, error) {
-			return missing, nil, apierrors.NewNotFound(v1beta1.Resource("nodeimages"), node)
-		})
-		w.start()
-		agenttest.Pass(20 * time.Second)
-		assert.Empty(t, w.get().Status.ImageStatuses)
-		missing = false
-		agenttest.Pass(6 * time.Second)
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", "1").Phase)
 		assert.Len(t, w.runtime.asked(), 1)
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -101,8 +102,11 @@ func (c *Controller) report(ctx context.Context, node *v1beta1.NodeImage, status
 	update.Status = status
 	updated, err := c.config.Client.NodeImages().UpdateStatus(ctx, update, metav1.UpdateOptions{})
 	// The event of the deletion starts the next pass, which ends the pulls.
+	if apierrors.IsNotFound(err) {
+		return reconcile.Result{}, nil
+	}
 	if err != nil {
-		return reconcile.Result{}, cluster.WriteFailed(c.informer.GetIndexer(), node, fmt.Errorf("write the status: %w", err))
+		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
 	}
 	klog.FromContext(ctx).V(4).Info("Reported", "pulling", status.Pulling, "waiting", status.Waiting,
 		"succeeded", status.Succeeded, "failed", status.Failed)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
@@ -91,24 +90,6 @@ func TestProbesThatAreNoLongerListedStop(t *testing.T) {
 		agenttest.Pass(5 * time.Second)
 		assert.Empty(t, w.shows())
 	}, entry("web", command("m#a", "check"), command("m#b", "check")), entry("old", command("m#a", "check")))
-}
-
-// The server answers NotFound while its APIService is deleted and created again. No event comes when it is back.
-func TestStateIsWrittenAfterTheAPIWasMissing(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.runtime.start("uid-web", "main", "A")
-		w.runtime.does("check", succeeds(""))
-		missing := true
-		w.client.PrependReactor("patch", "nodepodprobes", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return missing, nil, apierrors.NewNotFound(v1alpha1.Resource("nodepodprobes"), node)
-		})
-		w.begin()
-		agenttest.Pass(5 * time.Minute)
-		assert.Empty(t, w.shows())
-		missing = false
-		agenttest.Pass(6 * time.Second)
-		assert.Equal(t, []string{"m#a Succeeded"}, w.shows())
-	}, entry("web", command("m#a", "check", period(300))))
 }
 
 // A store that was restored has older versions than the last write of the agent, and has lost that write.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -104,8 +105,11 @@ func (c *Controller) write(
 		return reconcile.Result{}, fmt.Errorf("encode the status: %w", err)
 	}
 	stored, err := c.config.Client.NodePodProbes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if apierrors.IsNotFound(err) {
+		return reconcile.Result{}, nil
+	}
 	if err != nil {
-		return reconcile.Result{}, cluster.WriteFailed(c.informer.GetIndexer(), node, fmt.Errorf("write the status: %w", err))
+		return reconcile.Result{}, fmt.Errorf("write the status: %w", err)
 	}
 	klog.FromContext(ctx).V(4).Info("Reported", "pods", len(statuses))
 	// The cache has no managed fields either.
