@@ -95,7 +95,7 @@ func (l *local) installLocal(ctx context.Context, programs []images.Image) error
 		nodes+".key=type", nodes+".operator=NotIn", nodes+".values[0]=kwok",
 		"daemon.bindAddress=$(NODE_ADDRESS)")
 	values = append(values, strings.Fields(os.Getenv("CHART_VALUES"))...)
-	// On a busy machine an answer may take seconds. A Pod that is created without it lacks what the apiserver adds, for ever.
+	// On a busy machine an answer may take seconds. A Pod that is created without it never gets what the apiserver adds.
 	return l.install(ctx, l.cluster.Kubeconfig(), values, "podCreation.timeoutSeconds=30")
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apiserver"
+	"kruise.io/kruise/test/emptyhost"
 )
 
 // reviewer is a plugin that keeps its clients.
@@ -74,7 +75,7 @@ func TestWritesOfUsersDoNotDelayReviews(t *testing.T) {
 func TestKindsUseTheTimeOfKubeAPIServer(t *testing.T) {
 	options, err := NewOptions()
 	require.NoError(t, err)
-	options.CoreAPI.CoreAPIKubeconfigPath = host(t)
+	options.CoreAPI.CoreAPIKubeconfigPath = emptyhost.Kubeconfig(t)
 	scheme, err := apiserver.NewScheme()
 	require.NoError(t, err)
 	config := apiserver.NewConfig(scheme, serializer.NewCodecFactory(scheme), options.Gates.Kruise)

@@ -1,12 +1,7 @@
 package app
 
 import (
-	"fmt"
 	"net"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -14,20 +9,9 @@ import (
 
 	"kruise.io/kruise/pkg/apiserver/certificates"
 	"kruise.io/kruise/pkg/apiserver/store"
+	"kruise.io/kruise/test/emptyhost"
 	"kruise.io/kruise/test/exposed"
 )
-
-// host is a host cluster that has no API.
-func host(t *testing.T) (kubeconfig string) {
-	t.Helper()
-	server := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(server.Close)
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{"clusters":[{"name":"a","cluster":{"server":%q}}],"contexts":[{"name":"a","context":{"cluster":"a"}}],"current-context":"a"}`,
-		server.URL)
-	require.NoError(t, os.WriteFile(kubeconfig, []byte(text), 0o600))
-	return kubeconfig
-}
 
 // Case metrics 13.
 // Dashboards and alerts of users name these metrics. The server is built as the program builds it, and does not run.
@@ -42,7 +26,7 @@ func TestMetrics(t *testing.T) {
 		flags.AddFlagSet(set)
 	}
 	require.NoError(t, flags.Parse([]string{
-		"--kubeconfig=" + host(t), "--etcd-servers=" + embedded.Endpoint, "--bind-address=127.0.0.1",
+		"--kubeconfig=" + emptyhost.Kubeconfig(t), "--etcd-servers=" + embedded.Endpoint, "--bind-address=127.0.0.1",
 		"--authentication-skip-lookup", "--cert-dir=" + t.TempDir(),
 	}))
 	require.NoError(t, options.Complete())

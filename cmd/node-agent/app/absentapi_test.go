@@ -1,29 +1,21 @@
 package app
 
 import (
-	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/test/emptyhost"
 )
 
 // While an APIService is missing, the agent must not take the objects of its node for deleted.
 func TestMissingAPIIsAnOutage(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	defer server.Close()
 	options, err := NewOptions()
 	require.NoError(t, err)
-	options.Kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{"clusters":[{"name":"a","cluster":{"server":%q}}],`+
-		`"contexts":[{"name":"a","context":{"cluster":"a"}}],"current-context":"a"}`, server.URL)
-	require.NoError(t, os.WriteFile(options.Kubeconfig, []byte(text), 0o600))
+	options.Kubeconfig = emptyhost.Kubeconfig(t)
 	config, err := options.Config(t.Context())
 	require.NoError(t, err)
 	_, err = config.Client.NodeImages().List(t.Context(), metav1.ListOptions{})

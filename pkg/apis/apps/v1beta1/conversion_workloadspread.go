@@ -27,7 +27,7 @@ func Convert_v1beta1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(
 // noReason is the reason that v1beta1 shows of a condition without one: its conditions have a reason. v1alpha1 shows none.
 const noReason = "Unknown"
 
-// Convert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition sets a reason if there is none.
+// Convert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition sets the reason of a condition without one.
 func Convert_apps_WorkloadSpreadSubsetCondition_To_v1beta1_WorkloadSpreadSubsetCondition(
 	in *apps.WorkloadSpreadSubsetCondition, out *WorkloadSpreadSubsetCondition, s conversion.Scope,
 ) error {
