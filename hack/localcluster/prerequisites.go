@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // alternative ends every message about something that this machine lacks.
@@ -140,6 +141,33 @@ func missingPackages(list []hostTool, present func(string) bool) []string {
 	return missing
 }
 
+const (
+	// aptLocked is in the error of an apt-get that another program keeps from the lists or the packages. apt-get waits for neither of them
+	// by default, and has no option to wait for the lists.
+	aptLocked = "Could not get lock"
+	// aptPatience is how long to wait for another program, and aptInterval is the time between two attempts.
+	aptPatience, aptInterval = 5 * time.Minute, time.Second
+)
+
+// afterOthers repeats an installation while another program installs packages: a new machine upgrades itself after its start, and other
+// clusters may start at the same time. A running installation is not ended by the time limit.
+func (c *Cluster) afterOthers(ctx context.Context, install func() error) error {
+	for began, told := time.Now(), false; ; told = true {
+		err := install()
+		if err == nil || !strings.Contains(err.Error(), aptLocked) || time.Since(began) > aptPatience {
+			return err
+		}
+		if !told {
+			c.progress("waiting for another program that installs Debian packages")
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(aptInterval):
+		}
+	}
+}
+
 // installPackages updates the package lists first, because a new machine has none. It does not start the services in
 // the packages. They would do no harm, but the cluster runs its own containerd and registry.
 func (c *Cluster) installPackages(ctx context.Context, missing []string) error {
@@ -152,9 +180,9 @@ func (c *Cluster) installPackages(ctx context.Context, missing []string) error {
 			names, alternative)
 	}
 	c.progress("installing the Debian packages %s", names)
-	script := "export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1\n" +
+	script := "export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 LC_ALL=C\n" +
 		"apt-get update && apt-get install -y --no-install-recommends " + names
-	if _, err := run(ctx, 0, fromNowhere, "sh", "-c", script); err != nil {
+	if err := c.afterOthers(ctx, func() error { _, err := run(ctx, 0, fromNowhere, "sh", "-c", script); return err }); err != nil {
 		return fmt.Errorf("install the Debian packages %s: %w; %s", names, err, alternative)
 	}
 	// The check after the installation finds packages that do not contain what they should.

@@ -42,14 +42,15 @@ func installer(t *testing.T) *Cluster {
 	return cluster
 }
 
-// TestInstallPackages uses a fake apt-get that finds packages only after an update, as on a new machine. It records its arguments.
+// TestInstallPackages uses a fake apt-get that finds packages only after an update, as on a new machine. Another program has the lists at
+// first. The fake records its arguments.
 func TestInstallPackages(t *testing.T) {
 	dir := machine(t, "ctr", "docker-registry")
 	script := fmt.Sprintf(`#!/bin/sh
 cd %[1]s
 echo "$DEBIAN_FRONTEND $*" >> calls
 case "$1" in
-update) touch lists ;;
+update) [ -e tried ] || { touch tried; echo "E: Could not get lock /var/lib/apt/lists/lock"; exit 100; }; touch lists ;;
 install) [ -e lists ] && touch ctr docker-registry && chmod +x ctr docker-registry ;;
 esac
 `, dir)
@@ -61,6 +62,7 @@ esac
 	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{
+		"noninteractive update",
 		"noninteractive update",
 		"noninteractive install -y --no-install-recommends containerd docker-registry",
 	}, strings.Split(strings.TrimSpace(string(calls)), "\n"))
