@@ -49,12 +49,12 @@ type Controller struct {
 	reports  *reconcile.Controller
 	restarts *reconcile.Controller
 	stopper  containerstop.Stopper
-	// mu guards lastWrite and settling. lastWrite has our last write to each Pod until the cache shows it.
-	mu        sync.Mutex
-	lastWrite map[types.NamespacedName]write
+	// written has our own writes until the cache shows them.
+	written *cluster.Writes
 	// stops runs the stops of containers beside the workers.
 	stops containerstop.Stops
-	// settling holds the instances to restart, by Pod and container name.
+	// settling holds the instances to restart, by Pod and container name. mu guards it.
+	mu       sync.Mutex
 	settling map[types.NamespacedName]map[string]settling
 }
 
@@ -62,7 +62,7 @@ type Controller struct {
 func New(config Config) (*Controller, error) {
 	resync := leastResync + rand.N(leastResync) //nolint:gosec // Spreading load needs no secret.
 	c := &Controller{
-		config: config, stopper: containerstop.Stopper{Clock: config.Clock}, lastWrite: map[types.NamespacedName]write{},
+		config: config, stopper: containerstop.Stopper{Clock: config.Clock}, written: cluster.NewWrites(config.Clock),
 		settling: map[types.NamespacedName]map[string]settling{},
 		informer: cache.NewSharedIndexInformer(podsOf(config.Client, config.Node), &corev1.Pod{}, resync, cache.Indexers{}),
 	}
@@ -141,11 +141,10 @@ func (c *Controller) forget(obj any) {
 		obj = unknown.Obj
 	}
 	if gone, ok := obj.(*knownPod); ok {
+		c.written.Forget(gone.UID)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		key := types.NamespacedName{Namespace: gone.Namespace, Name: gone.Name}
-		delete(c.lastWrite, key)
-		delete(c.settling, key)
+		delete(c.settling, types.NamespacedName{Namespace: gone.Namespace, Name: gone.Name})
 	}
 }
 

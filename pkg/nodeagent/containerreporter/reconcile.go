@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/pub"
@@ -18,18 +17,8 @@ import (
 	"kruise.io/kruise/pkg/reconcile"
 )
 
-const (
-	// writeTimeout is how long to wait for the watch to show our own write. After it, the cache is believed again.
-	writeTimeout = 30 * time.Second
-	// environmentRetry is the delay before an unreadable environment is read again.
-	environmentRetry = 3 * time.Second
-)
-
-// write records our last write to a Pod: the resourceVersion that it got, and when.
-type write struct {
-	version string
-	at      time.Time
-}
+// environmentRetry is the delay before an unreadable environment is read again.
+const environmentRetry = 3 * time.Second
 
 // reconcile writes the report of one Pod. It does nothing if the cached report is current. The runtime is asked
 // before every write, because the status of the Pod can be older than the containers.
@@ -38,7 +27,8 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (r
 	if r == nil || !r.outdated(c.config.Environment) {
 		return reconcile.Result{}, nil
 	}
-	if wait := c.unseen(key, r); wait > 0 {
+	// Deciding before the watch shows our last write would repeat the write.
+	if wait := c.written.Unseen(r); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	report, known, err := c.report(ctx, r)
@@ -58,23 +48,6 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (r
 		return reconcile.Result{RequeueAfter: environmentRetry}, nil
 	}
 	return reconcile.Result{}, nil
-}
-
-// unseen returns how long to wait for the watch to show our last write, or zero. Deciding on older data would repeat the write.
-func (c *Controller) unseen(key types.NamespacedName, r *knownPod) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	last, found := c.lastWrite[key]
-	if !found {
-		return 0
-	}
-	if newer, err := resourceversion.CompareResourceVersion(last.version, r.ResourceVersion); err == nil && newer > 0 {
-		if wait := writeTimeout - c.config.Clock.Since(last.at); wait > 0 {
-			return wait
-		}
-	}
-	delete(c.lastWrite, key)
-	return 0
 }
 
 // write replaces the report. The UID in the patch makes sure that the Pod is still the same. No other client writes
@@ -99,8 +72,6 @@ func (c *Controller) write(ctx context.Context, key types.NamespacedName, r *kno
 		return fmt.Errorf("write the report: %w", err)
 	}
 	klog.FromContext(ctx).V(4).Info("Reported", "report", string(text))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lastWrite[key] = write{version: pod.ResourceVersion, at: c.config.Clock.Now()}
+	c.written.Wrote(pod)
 	return nil
 }

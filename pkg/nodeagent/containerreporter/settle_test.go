@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"kruise.io/kruise/pkg/nodeagent/cluster"
 )
 
 // look is one pass over a Pod. It holds the outdated instances, the time since the previous pass, the instances to
@@ -55,7 +57,7 @@ func TestSettled(t *testing.T) {
 	for name, looks := range tests {
 		t.Run(name, func(t *testing.T) {
 			now := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-			c := &Controller{config: Config{Clock: now}, settling: map[types.NamespacedName]map[string]settling{}}
+			c := &Controller{config: Config{Clock: now}, written: cluster.NewWrites(now), settling: map[types.NamespacedName]map[string]settling{}}
 			key := types.NamespacedName{Namespace: "ns", Name: "p"}
 			for i, look := range looks {
 				now.Step(look.after)

@@ -65,13 +65,13 @@ type Controller struct {
 	stopper containerstop.Stopper
 	// stops runs the stops beside the workers. written has our own writes until the cache shows them.
 	stops   containerstop.Stops
-	written versions
+	written *cluster.Writes
 }
 
 // New creates a controller. It starts nothing; call Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
-		config: config, stopper: containerstop.Stopper{Clock: config.Clock}, written: versions{clock: config.Clock},
+		config: config, stopper: containerstop.Stopper{Clock: config.Clock}, written: cluster.NewWrites(config.Clock),
 		ofThisNode: labels.SelectorFromSet(labels.Set{pub.ContainerRecreateRequestNodeNameKey: config.Node}).String(),
 		selector: labels.SelectorFromSet(labels.Set{
 			pub.ContainerRecreateRequestNodeNameKey: config.Node, pub.ContainerRecreateRequestActiveKey: "true",
@@ -130,7 +130,7 @@ func (c *Controller) forget(obj any) {
 		obj = unknown.Obj
 	}
 	if gone, ok := obj.(metav1.Object); ok {
-		c.written.forget(gone.GetUID())
+		c.written.Forget(gone.GetUID())
 	}
 }
 

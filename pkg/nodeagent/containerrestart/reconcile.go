@@ -35,7 +35,7 @@ func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (r
 	// Deciding before the watch shows our last write would repeat the step.
 	var unseen time.Duration
 	for _, r := range waiting {
-		unseen = max(unseen, c.written.unseen(r))
+		unseen = max(unseen, c.written.Unseen(r))
 	}
 	if unseen > 0 {
 		return reconcile.Result{RequeueAfter: unseen}, nil
@@ -72,7 +72,7 @@ func (c *Controller) hold(ctx context.Context, pod types.NamespacedName) (reconc
 		case !c.stops.Busy(pod):
 			continue
 		}
-		if mayWait(r.Status.Phase) && (r.Status.Phase == "" || r.Status.Message != message) && c.written.unseen(r) == 0 {
+		if mayWait(r.Status.Phase) && (r.Status.Phase == "" || r.Status.Message != message) && c.written.Unseen(r) == 0 {
 			group.Go(func() error {
 				return c.report(ctx, r, func(status *v1beta1.ContainerRecreateRequestStatus) {
 					status.Phase, status.Message = v1beta1.ContainerRecreateRequestPending, message

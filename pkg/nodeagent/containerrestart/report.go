@@ -4,24 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
-
-// writeTimeout is how long to wait for the watch to show our own write. After it, the cache is believed again.
-const writeTimeout = 10 * time.Second
 
 // edit changes a status. It may be called several times, each time with another copy.
 type edit func(*v1beta1.ContainerRecreateRequestStatus)
@@ -81,7 +73,7 @@ func (c *Controller) persist(ctx context.Context, r *request, result containerSt
 		return err
 	})
 	if over(r) {
-		c.written.forget(r.UID) // The watch does not show requests that have ended.
+		c.written.Forget(r.UID) // The watch does not show requests that have ended.
 	}
 	return err
 }
@@ -101,7 +93,7 @@ func (c *Controller) write(ctx context.Context, r *request, edit edit) error {
 	if err != nil {
 		return fmt.Errorf("update status of %s: %w", r.Name, err)
 	}
-	c.written.wrote(written)
+	c.written.Wrote(written)
 	return nil
 }
 
@@ -120,52 +112,4 @@ func (c *Controller) read(ctx context.Context, r *request) (*request, error) {
 		}
 	}
 	return nil, nil
-}
-
-// versions remembers our own writes until the watch shows them. Without them, a pass on the older cache would repeat
-// a step, such as the stop of a container. The zero value needs only the clock.
-type versions struct {
-	clock clock.PassiveClock
-	mu    sync.Mutex
-	of    map[types.UID]version
-}
-
-type version struct {
-	resourceVersion string
-	at              time.Time
-}
-
-// wrote remembers the version of a request after our write.
-func (v *versions) wrote(r *request) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.of == nil {
-		v.of = map[types.UID]version{}
-	}
-	v.of[r.UID] = version{resourceVersion: r.ResourceVersion, at: v.clock.Now()}
-}
-
-// unseen returns how long to wait for the watch to show our last write to a request, or zero. Versions that cannot be
-// compared count as seen.
-func (v *versions) unseen(r *request) time.Duration {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	last, found := v.of[r.UID]
-	if !found {
-		return 0
-	}
-	if newer, err := resourceversion.CompareResourceVersion(last.resourceVersion, r.ResourceVersion); err == nil && newer > 0 {
-		if wait := writeTimeout - v.clock.Since(last.at); wait > 0 {
-			return wait
-		}
-	}
-	delete(v.of, r.UID)
-	return 0
-}
-
-// forget drops the write to a request.
-func (v *versions) forget(uid types.UID) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	delete(v.of, uid)
 }
