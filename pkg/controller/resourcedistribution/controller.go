@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -46,9 +48,10 @@ var (
 // Reconciler reconciles ResourceDistributions. Its fields are set before the controller starts. conflicts and rewordings have locks of
 // their own.
 type Reconciler struct {
-	// client writes statuses, and distributions and namespaces are caches.
+	// client writes statuses. distributions, which byResource indexes, and namespaces are caches.
 	client        kruise.ResourceDistributionInterface
 	distributions listers.ResourceDistributionLister
+	byResource    cache.Indexer
 	namespaces    corelisters.NamespaceLister
 	// There is one value for each kind that can be distributed.
 	secrets    *copies[*corev1.Secret]
@@ -77,9 +80,11 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ResourceD
 	}
 	c := controller.For(deps, Name, ours, r.Reconcile)
 	// A copy that another client changes or deletes starts a pass of its owner.
-	for _, informer := range []controller.Informer{copied.Secrets(), copied.ConfigMaps()} {
+	r.byResource = c.Index(ours, byResource, resourceOf)
+	for kind, informer := range map[string]controller.Informer{"Secret": copied.Secrets(), "ConfigMap": copied.ConfigMaps()} {
 		c.IndexByOwner(informer)
 		c.Watch(informer, owner)
+		c.WatchChanges(informer, func(before, after metav1.Object) []types.NamespacedName { return r.freed(kind, before, after) })
 	}
 	// The guard stops a pass until the caches show the copies that the last pass wrote.
 	c.Guards(secrets, copied.Secrets())
@@ -106,6 +111,50 @@ func owner(object metav1.Object) (keys []types.NamespacedName) {
 		keys = append(keys, types.NamespacedName{Name: key.Name})
 	}
 	return keys
+}
+
+// byResource is the index of ResourceDistributions by the kind and the name of their resource.
+const byResource = "resource"
+
+// resourceOf is the index function of byResource. A resource that cannot be decoded has no copies.
+func resourceOf(obj any) ([]string, error) {
+	var resource metav1.PartialObjectMetadata
+	d, ok := obj.(*v1beta1.ResourceDistribution)
+	if !ok || json.Unmarshal(d.Spec.Resource.Raw, &resource) != nil {
+		return nil, nil
+	}
+	return []string{resource.Kind + "/" + resource.Name}, nil
+}
+
+// freed returns the ResourceDistributions that may have a copy in the place of a deleted one. While its owner wants it, it is created
+// again (case 8), and nobody else gets the place.
+func (r *Reconciler) freed(kind string, before, after metav1.Object) (keys []types.NamespacedName) {
+	if before == nil || after != nil && after.GetUID() == before.GetUID() || r.wanted(kind, before) {
+		return nil
+	}
+	names, _ := r.byResource.IndexKeys(byResource, kind+"/"+before.GetName()) // It fails only without the index.
+	for _, name := range names {
+		keys = append(keys, types.NamespacedName{Name: name})
+	}
+	return keys
+}
+
+// wanted reports whether a copy belongs to a ResourceDistribution that has it as its target.
+func (r *Reconciler) wanted(kind string, copied metav1.Object) bool {
+	owner := metav1.GetControllerOfNoCopy(copied)
+	if owner == nil {
+		return false
+	}
+	d, err := r.distributions.Get(owner.Name)
+	if err != nil || d.UID != owner.UID || d.DeletionTimestamp != nil {
+		return false
+	}
+	if names, _ := resourceOf(d); !slices.Contains(names, kind+"/"+copied.GetName()) {
+		return false
+	}
+	namespace, _ := r.namespaces.Get(copied.GetNamespace()) // It fails only if the namespace does not exist.
+	t, err := newTargets(&d.Spec.Targets)
+	return err == nil && t.of(copied.GetNamespace(), namespace) == aCopy
 }
 
 // namespaceChanged returns the ResourceDistributions for which a namespace needs something else than before. before is nil for

@@ -450,6 +450,40 @@ func TestOldCopiesAreReplacedAsSoonAsTheyAreGone(t *testing.T) {
 	}
 }
 
+// Two ResourceDistributions have the same resource. When the copies of one are gone for good, the other one is told.
+func TestPlaceOfADeletedCopyIsFilled(t *testing.T) {
+	w := newWorld(t, aConfigMap, include("a", "b"))
+	for name, resource := range map[string]string{"same": aConfigMap, "secret": aSecret, "broken": "{"} {
+		w.Add(&v1beta1.ResourceDistribution{
+			ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Generation: 1},
+			Spec:       v1beta1.ResourceDistributionSpec{Resource: runtime.RawExtension{Raw: []byte(resource)}},
+		})
+	}
+	w.settle()
+	gone := w.configMap("a")
+	assert.Empty(t, w.r.freed("ConfigMap", nil, gone), "created")
+	assert.Empty(t, w.r.freed("ConfigMap", gone, gone), "changed")
+	assert.Empty(t, w.r.freed("ConfigMap", gone, nil), "its owner creates it again")
+
+	both := []types.NamespacedName{{Name: "d"}, {Name: "same"}}
+	w.edit(func(spec *v1beta1.ResourceDistributionSpec) {
+		spec.Targets.IncludedNamespaces.List = list([]string{"b"})
+	})
+	w.Observe()
+	assert.ElementsMatch(t, both, w.r.freed("ConfigMap", gone, nil), "its owner left the namespace out")
+	assert.Empty(t, w.r.freed("ConfigMap", w.configMap("b"), nil))
+	assert.Equal(t, []types.NamespacedName{{Name: "secret"}}, w.r.freed("Secret", gone, nil))
+
+	owner := w.distribution()
+	owner.UID = "again"
+	require.NoError(t, w.Kruise.AppsV1beta1().ResourceDistributions().Delete(t.Context(), "d", metav1.DeleteOptions{}))
+	w.Add(owner)
+	w.Observe()
+	assert.ElementsMatch(t, both, w.r.freed("ConfigMap", w.configMap("b"), nil), "its owner was deleted and created again")
+	gone.Name = "other"
+	assert.Empty(t, w.r.freed("ConfigMap", gone, nil))
+}
+
 func TestConditionKeepsTheTimeOfItsTransition(t *testing.T) {
 	w := newWorld(t, aConfigMap, include("missing"))
 	w.settle()
