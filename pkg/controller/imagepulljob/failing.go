@@ -1,11 +1,14 @@
 package imagepulljob
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
 // failing remembers the nodes whose NodeImages could not be written for a job, so that the job asks all other nodes before them. A
@@ -17,11 +20,12 @@ type failing struct {
 	of map[types.UID]map[string]failure
 }
 
-// failure says when the writes to a node began to fail, and when the last one failed.
-type failure struct{ first, last time.Time }
+// failure says since when each write to a node was rejected, and when the last write failed. rejected is zero if that one failed
+// otherwise.
+type failure struct{ rejected, last time.Time }
 
-// add records that a write failed. It returns for how long the writes to the node have failed.
-func (f *failing) add(job types.UID, node string) time.Duration {
+// add records that a write failed. It returns for how long each write to the node was rejected.
+func (f *failing) add(job types.UID, node string, rejected bool) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of == nil {
@@ -32,11 +36,32 @@ func (f *failing) add(job types.UID, node string) time.Duration {
 	}
 	is := f.of[job][node]
 	is.last = f.clock.Now()
-	if is.first.IsZero() {
-		is.first = is.last
+	if !rejected {
+		is.rejected = time.Time{}
+	} else if is.rejected.IsZero() {
+		is.rejected = is.last
 	}
 	f.of[job][node] = is
-	return is.last.Sub(is.first)
+	if !rejected {
+		return 0
+	}
+	return is.last.Sub(is.rejected)
+}
+
+// keep drops the failures of all nodes but the given ones: the NodeImages of the others are gone, or were written.
+func (f *failing) keep(job types.UID, nodes ...[]*v1beta1.NodeImage) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.of[job]) == 0 {
+		return
+	}
+	kept := map[string]failure{}
+	for _, image := range slices.Concat(nodes...) {
+		if is, found := f.of[job][image.Name]; found {
+			kept[image.Name] = is
+		}
+	}
+	f.of[job] = kept
 }
 
 // last returns when the last write to each failing node of a job failed.

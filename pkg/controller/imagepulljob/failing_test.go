@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
@@ -18,9 +19,13 @@ import (
 
 // failWrites makes each change of NodeImage n1 fail with what fail returns, unless it is nil.
 func (w *world) failWrites(fail func(*v1beta1.NodeImage) error) {
+	w.failWritesOf(func(node string) bool { return node == "n1" }, fail)
+}
+
+func (w *world) failWritesOf(nodes func(string) bool, fail func(*v1beta1.NodeImage) error) {
 	w.Kruise.PrependReactor("update", "nodeimages", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		image := action.(clienttesting.UpdateAction).GetObject().(*v1beta1.NodeImage)
-		if image.Name != "n1" || action.GetSubresource() != "" {
+		if !nodes(image.Name) || action.GetSubresource() != "" {
 			return false, nil, nil
 		}
 		err := fail(image)
@@ -68,7 +73,7 @@ func TestFailingNodeDoesNotDelayOthers(t *testing.T) {
 				})
 				require.Error(t, w.pull("a", parallelism), "it is tried again")
 				status := w.job("a").Status
-				assert.Equal(t, []int32{5, 4, 1, 0}, []int32{status.Desired, status.Succeeded, status.Active, status.Failed})
+				assert.Equal(t, []int32{5, 4, 0, 0}, []int32{status.Desired, status.Succeeded, status.Active, status.Failed})
 				assert.Nil(t, status.CompletionTime, "the server may allow it a moment later")
 
 				w.pass(refusalPatience)
@@ -90,6 +95,48 @@ func TestFailingNodeDoesNotDelayOthers(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestManyFailingNodesDelayNobody has all nodes but the last one fail. The last one is asked in the first pass.
+func TestManyFailingNodesDelayNobody(t *testing.T) {
+	w := newWorld(t, append(nodeImages(9), newJob("a", limit("1")))...)
+	w.failWritesOf(func(node string) bool { return node != "n9" }, func(*v1beta1.NodeImage) error {
+		return apierrors.NewInternalError(errors.New("broken"))
+	})
+	w.Observe()
+	_, err := w.Pass("ns", "a")
+	require.ErrorContains(t, err, "broken", "they are tried again")
+	assert.Equal(t, []string{"n9"}, w.unfinished())
+
+	require.Len(t, w.r.failing.last("uid-a"), 8)
+	for _, gone := range []string{"n1", "n2"} {
+		require.NoError(t, w.Kruise.AppsV1beta1().NodeImages().Delete(t.Context(), gone, metav1.DeleteOptions{}))
+	}
+	w.answer("n9", v1beta1.ImagePhaseSucceeded)
+	w.Observe()
+	_, err = w.Pass("ns", "a")
+	require.Error(t, err)
+	assert.Len(t, w.r.failing.last("uid-a"), 6, "nothing is kept for nodes that are gone")
+}
+
+// TestOneRejectionIsNotFinal has a write rejected once, a while after it failed otherwise. Another rejection a minute later is final.
+func TestOneRejectionIsNotFinal(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a"))...)
+	failure := error(apierrors.NewInternalError(errors.New("broken")))
+	w.failWrites(func(*v1beta1.NodeImage) error { return failure })
+	pass := func() error {
+		w.Observe()
+		_, err := w.Pass("ns", "a")
+		return err
+	}
+	require.Error(t, pass())
+	w.pass(2 * refusalPatience)
+	failure = apierrors.NewForbidden(schema.GroupResource{Resource: "nodeimages"}, "n1", errors.New("the server has just started"))
+	require.Error(t, pass())
+	assert.Empty(t, w.job("a").Status.FailedNodes)
+	w.pass(refusalPatience)
+	require.NoError(t, pass())
+	assert.Equal(t, []string{"n1"}, w.job("a").Status.FailedNodes)
 }
 
 // TestNodeCountsIfItsWriteMayHaveTakenPlace checks that the job asks no other node as long as it does not know whether one was asked.

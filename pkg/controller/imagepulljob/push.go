@@ -23,10 +23,10 @@ const (
 	// rememberedVersions is the maximum number of removed tags whose versions are kept. Beyond that, the least recently used one is
 	// dropped, and the report of the node is the only record.
 	rememberedVersions = 100000
-	// refusedAtOnce is the maximum number of nodes that may refuse in one pass. The next pass continues with the other nodes. Each
-	// refusal is an event, and a pass must not take too long.
+	// refusedAtOnce is the maximum number of nodes that may refuse, or not be written, in one pass. The next pass continues with the
+	// other nodes. Each refusal is an event, and a pass must not take too long.
 	refusedAtOnce = 100
-	// refusalPatience is how long a NodeImage must be rejected with 400 or 403 until the node counts as refusing.
+	// refusalPatience is how long each write to a NodeImage must be rejected with 400 or 403 until the node counts as refusing.
 	refusalPatience = time.Minute
 )
 
@@ -43,19 +43,19 @@ func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int
 	free, rest := max(parallelism(q.job.Spec.Parallelism)-(len(c.pulling)-c.silent), 0), c.unasked
 	// The sort reads the agents of the cluster, so it is left out if no node can be asked.
 	if free > 0 {
+		r.failing.keep(q.job.UID, rest, c.lacking)
 		rest = r.failingLast(q.job, r.agentsFirst(rest))
 	}
-	for free > 0 && len(rest) > 0 && len(refused) < refusedAtOnce && (asked == 0 || !p.Over()) {
+	for failed := 0; free > 0 && len(rest) > 0 && failed < refusedAtOnce && (asked == 0 || !p.Over()); {
 		// The batch is limited, so that a full cluster of refusing nodes is not asked all at once.
 		batch := rest[:min(free, len(rest), refusedAtOnce+passes.Width)]
 		rest = rest[len(batch):]
 		count, names, err := r.ask(ctx, q, batch)
 		failures = append(failures, err)
-		// Nodes that refused do not take a place, so the loop goes on with the next nodes.
+		// Nodes that were not written do not take a place, so the loop goes on with the next nodes. The queue tries those that did not
+		// refuse for good again, with a growing delay: they must not delay the others.
 		asked, refused, free = asked+count, append(refused, names...), free-int(count)
-		if err != nil {
-			break // The next pass goes on with the other nodes, after the delay of the queue: the server may have a problem.
-		}
+		failed += len(batch) - int(count)
 	}
 	return asked, refused, errors.Join(append(failures, r.releaseOthers(ctx, q))...)
 }
@@ -112,7 +112,8 @@ func (r *Reconciler) ask(ctx context.Context, q *request, targets []*v1beta1.Nod
 }
 
 // failed decides what a failed write to a NodeImage means. If it may have taken place, the node counts as asked until the cache shows
-// otherwise. A node that refuses is never asked. Any other error is returned, and such a node takes a place in this pass only.
+// otherwise. A node that refuses is never asked. Any other error is returned. Such a node takes a place in this pass, unless the write
+// certainly did not take place.
 func (r *Reconciler) failed(ctx context.Context, q *request, node string, err error) (asked, refused bool, _ error) {
 	final := apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
 	if !final {
@@ -125,19 +126,22 @@ func (r *Reconciler) failed(ctx context.Context, q *request, node string, err er
 			return true, false, err
 		}
 		// Admission plugins and webhooks refuse so. But a server that has just started may forbid what it allows a moment later.
-		final = r.failing.add(q.job.UID, node) >= refusalPatience && (apierrors.IsForbidden(err) || apierrors.IsBadRequest(err))
+		final = r.failing.add(q.job.UID, node, rejected(err)) >= refusalPatience
 	}
 	if !final {
-		return true, false, err
+		return false, false, err
 	}
 	r.refusals.add(q.job.UID, node, q.ref)
 	remedy := "remove images that are not needed from it"
-	if apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) {
+	if rejected(err) {
 		remedy = "allow the change, or leave the node out of the job"
 	}
 	r.recorder.Eventf(q.job, corev1.EventTypeWarning, "FailedPullImage", "NodeImage %s was rejected: %v; %s", node, err, remedy)
 	return false, true, nil
 }
+
+// rejected reports whether admission has rejected a write.
+func rejected(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) }
 
 // tookPlace asks the server whether a NodeImage has what a write failed to add. The answer to the write can be lost. The next pass then
 // waits until the cache shows what was read here.
