@@ -120,9 +120,9 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	return r, c
 }
 
-// podChanged returns the WorkloadSpreads for which a change of a Pod matters. A Pod without the annotation matters if admission
-// did not see it: it has a node already, and it is older than the WorkloadSpread or a slot is free. A Pod that found no slot
-// does not matter. before is nil for a new Pod, and after is nil for a deleted one.
+// podChanged returns the WorkloadSpreads for which a change of a Pod matters. A Pod without the annotation, or with that of another
+// WorkloadSpread, matters if admission did not see it: it has a node already, and it is older than the WorkloadSpread or a slot is
+// free. A Pod that found no slot does not matter. before is nil for a new Pod, and after is nil for a deleted one.
 func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.NamespacedName) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
@@ -134,14 +134,14 @@ func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.Names
 		if one == nil {
 			continue
 		}
-		if matched, found := spread.MatchedOf(one); found {
+		matched, found := spread.MatchedOf(one)
+		if found {
 			keys = append(keys, types.NamespacedName{Namespace: one.Namespace, Name: matched.Name})
-			continue
 		}
 		if one.Spec.NodeName != "" {
 			// A Pod without a node cannot be assigned yet.
 			for _, object := range r.ofOwner(one.Namespace, metav1.GetControllerOfNoCopy(one)) {
-				if one.CreationTimestamp.Before(&object.CreationTimestamp) || hasRoom(object) {
+				if object.Name != matched.Name && (one.CreationTimestamp.Before(&object.CreationTimestamp) || hasRoom(object)) {
 					keys = append(keys, controller.Self(object)...)
 				}
 			}

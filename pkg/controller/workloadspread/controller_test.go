@@ -534,4 +534,10 @@ func TestOnlyChangesThatMatterCauseAPass(t *testing.T) {
 	})), "a Pod that is older than the WorkloadSpread")
 	failed := pod("a-0", "a", func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
 	assert.NotEmpty(t, w.r.podChanged(before, failed))
+	kept := pod("old", "", func(pod *corev1.Pod) {
+		pod.CreationTimestamp = metav1.NewTime(controllertest.Now.Add(-time.Hour))
+		pod.Annotations = map[string]string{pub.MatchedWorkloadSpreadKey: `{"name":"gone","subset":"a"}`}
+	})
+	assert.Equal(t, []types.NamespacedName{{Namespace: "ns", Name: "gone"}, key[0]}, w.r.podChanged(nil, kept),
+		"a Pod of a workload with another WorkloadSpread, which the target has adopted")
 }
