@@ -43,7 +43,8 @@ type Importer struct {
 
 // Import makes the entries the content of the store. It does not write an object that is stored already.
 func (i *Importer) Import(ctx context.Context, entries []Entry) (Imported, error) {
-	if err := i.Begin(ctx); err != nil {
+	version, err := i.begin(ctx)
+	if err != nil {
 		return Imported{}, err
 	}
 	// Objects that are in the store but not in entries are left in this map at the end, and are deleted.
@@ -60,7 +61,7 @@ func (i *Importer) Import(ctx context.Context, entries []Entry) (Imported, error
 		before := stored[key]
 		delete(stored, key)
 		writing.Go(func() error {
-			changed, err := i.write(group, key, entry, before)
+			changed, err := i.write(group, version, key, entry, before)
 			if changed {
 				written.Add(1)
 			}
@@ -73,7 +74,7 @@ func (i *Importer) Import(ctx context.Context, entries []Entry) (Imported, error
 	// A server of the source may have deleted the object between two imports. Deletions come last, so an import that
 	// fails before leaves too many objects and not too few; the store is incomplete in both cases.
 	for key := range stored {
-		if _, err := i.Store.Client.Delete(ctx, key); err != nil {
+		if _, err := i.Store.record().Do(ctx, version, clientv3.OpDelete(key)); err != nil {
 			return Imported{}, fmt.Errorf("delete %s, which is gone: %w", key, err)
 		}
 	}
@@ -132,10 +133,17 @@ func (s *Store) imported(record *guard.Record) error {
 // installation that has objects. A server that has opened the empty store closes it, and its process ends. It can be
 // repeated.
 func (i *Importer) Begin(ctx context.Context) error {
+	_, err := i.begin(ctx)
+	return err
+}
+
+// begin is Begin. It returns the version of the record. Each write names it, so an import ends when another command completes or discards
+// the import.
+func (i *Importer) begin(ctx context.Context) (version int64, err error) {
 	for {
 		reading, err := i.check(ctx)
 		if err != nil || reading.Record != nil && reading.Record.Incomplete {
-			return err
+			return reading.Version, err
 		}
 		// The identity is replaced by that of the record which Complete writes.
 		record := guard.Record{Identity: "import"}
@@ -144,8 +152,9 @@ func (i *Importer) Begin(ctx context.Context) error {
 		}
 		// Generation and identity stay, so a server that has the store open sees the change of this field only.
 		record.Candidate, record.Incomplete = false, true
-		if _, err = i.Store.record().Write(ctx, record, reading.Version); !errors.Is(err, guard.ErrChanged) {
-			return err // A server has written the record at the same time otherwise.
+		written, err := i.Store.record().Write(ctx, record, reading.Version)
+		if !errors.Is(err, guard.ErrChanged) {
+			return written.Version, err // A server has written the record at the same time otherwise.
 		}
 	}
 }
@@ -212,9 +221,9 @@ func (i *Importer) stored(ctx context.Context) (map[string][]byte, error) {
 	return stored, err
 }
 
-// write writes one object if it differs from what is stored, or is not encrypted as it should be. It returns whether
-// it wrote. A stored value that cannot be decrypted is replaced.
-func (i *Importer) write(ctx context.Context, key string, entry Entry, before []byte) (bool, error) {
+// write writes one object if it differs from what is stored, or is not encrypted as it should be, and if the record has the version. It
+// returns whether it wrote. A stored value that cannot be decrypted is replaced.
+func (i *Importer) write(ctx context.Context, version int64, key string, entry Entry, before []byte) (bool, error) {
 	transformer := i.Transformers.TransformerForResource(entry.Resource)
 	if before != nil {
 		plain, stale, err := transformer.TransformFromStorage(ctx, before, value.DefaultContext(key))
@@ -226,7 +235,7 @@ func (i *Importer) write(ctx context.Context, key string, entry Entry, before []
 	if err != nil {
 		return false, fmt.Errorf("encrypt %s: %w", key, err)
 	}
-	if _, err := i.Store.Client.Put(ctx, key, string(data)); err != nil {
+	if _, err := i.Store.record().Do(ctx, version, clientv3.OpPut(key, string(data))); err != nil {
 		return false, fmt.Errorf("write %s: %w", key, err)
 	}
 	return true, nil

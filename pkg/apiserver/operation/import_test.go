@@ -157,6 +157,33 @@ func TestDiscardedImportsLeaveNothing(t *testing.T) {
 	assert.Empty(t, i.Store.has(t, objectKey(0)))
 }
 
+// TestImportEndsWithItsRecord completes or discards an import while a process still writes and deletes for it.
+func TestImportEndsWithItsRecord(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(i *Importer) error{
+		"complete": func(i *Importer) error { _, err := i.Complete(t.Context(), final); return err },
+		"discard":  func(i *Importer) error { return i.Discard(t.Context()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newImporter(t)
+			_, err := i.Import(t.Context(), entries(0, 1, "v1"))
+			require.NoError(t, err)
+			version, err := i.begin(t.Context())
+			require.NoError(t, err)
+			stored := i.Store.has(t, objectKey(0))
+			require.NoError(t, end(i))
+			if name == "discard" {
+				stored = ""
+			}
+			late := entries(0, 1, "v2")[0]
+			_, err = i.write(t.Context(), version, objectKey(0), late, nil)
+			require.ErrorIs(t, err, guard.ErrChanged)
+			assert.Equal(t, stored, i.Store.has(t, objectKey(0)))
+		})
+	}
+}
+
 // TestSpaceIsWhatEtcdHasLeft compares the space with the quota.
 func TestSpaceIsWhatEtcdHasLeft(t *testing.T) {
 	t.Parallel()
