@@ -2,7 +2,6 @@ package features
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/component-base/featuregate"
@@ -43,12 +42,10 @@ func leavesOut(legacyKinds, kind string) bool {
 	return true
 }
 
-// Ignored returns the gates that are on and that came after the baseline, among which effective names those that the
-// calling program honours. A program warns of the others, because the user expects an effect that they do not have.
-// Gates that are on by default are not ignored.
-func Ignored(gate featuregate.FeatureGate, effective ...featuregate.Feature) (names []string) {
+// Ignored returns the gates without an effect that the user has turned on. A program warns of them, because the user expects an effect.
+func Ignored(gate featuregate.FeatureGate) (names []string) {
 	for _, g := range gates {
-		if !g.baseline && !g.on && gate.Enabled(g.name) && !slices.Contains(effective, g.name) {
+		if !g.effect && !g.on && gate.Enabled(g.name) {
 			names = append(names, string(g.name))
 		}
 	}

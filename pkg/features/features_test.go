@@ -102,6 +102,7 @@ func TestParsing(t *testing.T) {
 func TestIgnoredNamesGatesWithoutEffect(t *testing.T) {
 	gate, err := New("")
 	require.NoError(t, err)
-	require.NoError(t, gate.Set("DaemonSetPruneIneligibleNodes=true,PreparingUpdateAsUpdate=true"))
-	assert.Equal(t, []string{"DaemonSetPruneIneligibleNodes"}, Ignored(gate, PreparingUpdateAsUpdate))
+	assert.Empty(t, Ignored(gate))
+	require.NoError(t, gate.Set("AllAlpha=true"))
+	assert.Equal(t, []string{"EnhancedLivenessProbe", "EnableExternalCerts"}, Ignored(gate))
 }

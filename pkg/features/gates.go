@@ -48,8 +48,8 @@ type gate struct {
 	name  featuregate.Feature
 	on    bool
 	stage string
-	// baseline is false for gates that came after release 1.4, the one whose defaults we keep.
-	baseline bool
+	// effect is false for gates that no program reads. They are known so that flags and Helm values with them are accepted.
+	effect bool
 }
 
 // The stages of gates. The value is the one of featuregate as text, so that a line of the table stays short.
@@ -86,21 +86,21 @@ var gates = []gate{
 	{PreDownloadImageForDaemonSetUpdate, false, alpha, true},
 	{SidecarTerminator, false, alpha, true},
 	{CloneSetEventHandlerOptimization, false, alpha, true},
-	{PreparingUpdateAsUpdate, false, alpha, false},
-	{ImagePullJobGate, true, alpha, false},
-	{ResourceDistributionGate, true, alpha, false},
-	{DeletionProtectionForCRDCascadingGate, true, alpha, false},
+	{PreparingUpdateAsUpdate, false, alpha, true},
+	{ImagePullJobGate, true, alpha, true},
+	{ResourceDistributionGate, true, alpha, true},
+	{DeletionProtectionForCRDCascadingGate, true, alpha, true},
 	{EnhancedLivenessProbe, false, alpha, false},
-	{RecreatePodWhenChangeVCTInCloneSetGate, false, alpha, false},
-	{StatefulSetStartOrdinal, false, alpha, false},
-	{PodIndexLabel, true, beta, false},
+	{RecreatePodWhenChangeVCTInCloneSetGate, false, alpha, true},
+	{StatefulSetStartOrdinal, false, alpha, true},
+	{PodIndexLabel, true, beta, true},
 	{EnableExternalCerts, false, alpha, false},
-	{StatefulSetAutoResizePVCGate, false, alpha, false},
+	{StatefulSetAutoResizePVCGate, false, alpha, true},
 	{ForceDeleteTimeoutExpectationGate, true, alpha, false},
-	{InPlaceWorkloadVerticalScaling, false, alpha, false},
+	{InPlaceWorkloadVerticalScaling, false, alpha, true},
 	{EnablePodProbeMarkerOnServerless, false, alpha, true},
-	{EnableSortSidecarContainerByName, false, alpha, false},
-	{InPlacePodVerticalScaling, false, alpha, false},
-	{DefaultHostNetworkHostPortsInTemplates, false, alpha, false},
-	{DaemonSetPruneIneligibleNodes, false, alpha, false},
+	{EnableSortSidecarContainerByName, false, alpha, true},
+	{InPlacePodVerticalScaling, false, alpha, true},
+	{DefaultHostNetworkHostPortsInTemplates, false, alpha, true},
+	{DaemonSetPruneIneligibleNodes, false, alpha, true},
 }

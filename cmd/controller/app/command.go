@@ -63,10 +63,8 @@ func (o *Options) warn(logger klog.Logger) error {
 	for _, f := range forced {
 		logger.Info("Warning: a feature gate forces another", "gate", f.Gate, "value", f.Value, "by", f.By, "byValue", f.ByValue)
 	}
-	if gates := features.Ignored(o.Features, features.PreparingUpdateAsUpdate,
-		features.RecreatePodWhenChangeVCTInCloneSetGate, features.InPlaceWorkloadVerticalScaling,
-		features.EnableSortSidecarContainerByName, features.DaemonSetPruneIneligibleNodes); len(gates) > 0 {
-		logger.Info("Warning: feature gates have no effect in this release", "gates", gates)
+	if gates := features.Ignored(o.Features); len(gates) > 0 {
+		logger.Info("Warning: feature gates are accepted for compatibility and have no effect", "gates", gates)
 	}
 	if len(o.ignored) > 0 {
 		logger.Info("Warning: flags are accepted for compatibility and have no effect", "flags", o.ignored)

@@ -156,7 +156,7 @@ func (o *Options) Config(ctx context.Context) (*Config, error) {
 		logger.Info("A feature gate sets another one", "gate", f.Gate, "value", f.Value, "by", f.By, "byValue", f.ByValue)
 	}
 	if ignored := features.Ignored(o.Gates); len(ignored) > 0 {
-		logger.Info("Accepted feature gates that have no effect in this program", "gates", ignored)
+		logger.Info("Warning: feature gates are accepted for compatibility and have no effect", "gates", ignored)
 	}
 	config, err := o.restConfig()
 	if err != nil {
