@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -24,8 +25,9 @@ const (
 	// do not wait for each other, and an object is not written again before that.
 	etcdObjects, etcdPeriod = 200, 50 * time.Millisecond
 	// electionBound is the longest time without an acknowledged write that a lost member may cause. An election takes one to two seconds,
-	// and the client of the server may try the lost member first.
-	electionBound = 5 * time.Second
+	// and the client of the server may try the lost member first. On a machine that is busy with other work, it is busyElections times
+	// the longest one of a client that writes to etcd itself.
+	electionBound, busyElections = 5 * time.Second, 2
 )
 
 // TestEtcdMembersAreLost kills a member of etcd, deletes its disk and replaces it, and then kills the leader 20 times, while clients
@@ -35,10 +37,12 @@ func TestEtcdMembersAreLost(t *testing.T) {
 	s := alone(t, "members", "--etcd-servers="+strings.Join(store.endpoints(), ","))
 	client := s.client(t, newNamespace(t))
 	l := startOpenLoad(t, client, etcdObjects, etcdPeriod)
-	longest := func(what string) {
-		gap := l.longestGap()
-		t.Logf("%s: %s without an acknowledged write", what, gap)
-		assert.Less(t, gap, electionBound, what)
+	plain := startPlainLoad(t, store)
+	longest := func(what string) time.Duration {
+		gap, usual := l.longestGap(), plain.longestGap()
+		t.Logf("%s: %s without an acknowledged write, %s in etcd itself", what, gap, usual)
+		assert.Less(t, gap, max(electionBound, busyElections*usual), what)
+		return gap
 	}
 	<-time.After(time.Second)
 	longest("quiet")
@@ -59,9 +63,7 @@ func TestEtcdMembersAreLost(t *testing.T) {
 		require.NoError(t, leader.start())
 		store.leader(t)
 		<-time.After(500 * time.Millisecond)
-		gap := l.longestGap()
-		assert.Less(t, gap, electionBound)
-		gaps = append(gaps, gap)
+		gaps = append(gaps, longest("the leader is killed"))
 	}
 	slices.Sort(gaps)
 	t.Logf("the leader was killed %d times: median %s without an acknowledged write, at most %s", leaderKills, gaps[len(gaps)/2], gaps[len(gaps)-1])
@@ -72,6 +74,27 @@ func TestEtcdMembersAreLost(t *testing.T) {
 		number, _ := strconv.Atoi(set.Annotations[numbered]) // Zero if no write succeeded.
 		assert.GreaterOrEqual(t, number, l.highest(set.Name), "%s lost an acknowledged write", set.Name)
 	}
+}
+
+// startPlainLoad writes keys of its own to etcd until the test ends, at the rate and with the pauses of the load.
+func startPlainLoad(t *testing.T, store etcd) *load {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: store.endpoints(), Context: t.Context()})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	l := &load{acknowledged: map[string]bool{}, last: time.Now()}
+	l.every(ctx, etcdPeriod, func(count int) {
+		l.note(ctx, fmt.Sprint(count), func() error {
+			_, err := client.Put(ctx, fmt.Sprintf("/plain/%d", count%etcdObjects), fmt.Sprint(count))
+			return err
+		})
+	})
+	t.Cleanup(func() {
+		stop()
+		l.group.Wait()
+		_ = client.Close()
+	})
+	return l
 }
 
 // highest returns the last acknowledged value of an object.

@@ -40,7 +40,7 @@ type load struct {
 	acknowledged, seen map[string]bool
 	failures           []error
 	slowest            time.Duration
-	// last is the time of the last acknowledged write, gap the longest time without one.
+	// last is the time of the last acknowledged write, or of the start. gap is the longest time without one.
 	last time.Time
 	gap  time.Duration
 }
@@ -54,6 +54,7 @@ func startLoad(t *testing.T, client typed.CloneSetInterface, writers int) *load 
 		create(t, client, newCloneSet(fmt.Sprintf("load-%d", i)))
 	}
 	l.watch(ctx, t)
+	l.last = time.Now()
 	for i := range writers {
 		l.group.Go(func() { l.write(ctx, fmt.Sprintf("load-%d", i)) })
 	}
@@ -70,18 +71,24 @@ func startOpenLoad(t *testing.T, client typed.CloneSetInterface, objects int, pe
 		create(t, client, newCloneSet(fmt.Sprintf("load-%d", i)))
 	}
 	l.watch(ctx, t)
+	l.last = time.Now()
+	l.every(ctx, period, func(count int) { l.once(ctx, fmt.Sprintf("load-%d", count%objects), 1+count/objects) })
+	return l
+}
+
+// every has a write begin in each period, whether the ones before are answered or not.
+func (l *load) every(ctx context.Context, period time.Duration, write func(count int)) {
 	l.group.Go(func() {
 		tick := time.NewTicker(period)
 		defer tick.Stop()
 		for count := 0; ctx.Err() == nil; count++ {
-			l.group.Go(func() { l.once(ctx, fmt.Sprintf("load-%d", count%objects), 1+count/objects) })
+			l.group.Go(func() { write(count) })
 			select {
 			case <-ctx.Done():
 			case <-tick.C:
 			}
 		}
 	})
-	return l
 }
 
 func (l *load) watch(ctx context.Context, t *testing.T) {
@@ -115,11 +122,19 @@ func (l *load) write(ctx context.Context, name string) {
 	}
 }
 
-// once writes one value.
+// once writes one value of an object.
 func (l *load) once(ctx context.Context, name string, number int) {
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, numbered, strconv.Itoa(number))
+	l.note(ctx, name+"/"+strconv.Itoa(number), func() error {
+		_, err := l.client.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		return err
+	})
+}
+
+// note writes one value, and notes what came of it.
+func (l *load) note(ctx context.Context, value string, write func() error) {
 	began := time.Now()
-	_, err := l.client.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	err := write()
 	if ctx.Err() != nil {
 		return
 	}
@@ -130,10 +145,8 @@ func (l *load) once(ctx context.Context, name string, number int) {
 		l.failures = append(l.failures, fmt.Errorf("%s: %w", began.Format(time.StampMilli), err))
 		return
 	}
-	l.acknowledged[name+"/"+strconv.Itoa(number)] = true
-	if !l.last.IsZero() {
-		l.gap = max(l.gap, time.Since(l.last))
-	}
+	l.acknowledged[value] = true
+	l.gap = max(l.gap, time.Since(l.last))
 	l.last = time.Now()
 }
 

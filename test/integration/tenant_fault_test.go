@@ -97,7 +97,7 @@ type flood struct {
 	request func(i int) error
 }
 
-// delays returns by which factor the flood delays the other user.
+// delays returns by which factor the flood delays the other user. It is compared with the slower one of the times before and after it.
 func (f *flood) delays(t *testing.T) float64 {
 	t.Helper()
 	measure(50, f.request)
@@ -116,11 +116,14 @@ func (f *flood) delays(t *testing.T) float64 {
 		})
 	}
 	busy := measure(300, f.request)
-	factor := float64(busy.median) / float64(quiet.median)
-	t.Logf("%s: quiet: %s; busy: %s: %.1f times; meanwhile %d were tried, %d refused", f.name, quiet, busy, factor, min(next.Load(), f.objects), refused.Load())
+	tried := min(next.Load(), f.objects)
+	group.Wait()
+	after := measure(300, f.request)
+	factor := float64(busy.median) / float64(max(quiet.median, after.median))
+	t.Logf("%s: quiet: %s; busy: %s: %.1f times; meanwhile %d were tried, %d refused; quiet again: %s",
+		f.name, quiet, busy, factor, tried, refused.Load(), after)
 	assert.Zero(t, busy.failed, f.name)
 	assert.Less(t, busy.median, bearable, f.name)
-	group.Wait()
 	return factor
 }
 
@@ -164,9 +167,14 @@ func TestOneUserDoesNotBlockOthers(t *testing.T) {
 		_, err := bobMaps.Get(t.Context(), "demo", metav1.GetOptions{})
 		return err
 	}}
-	usual := yardstick.delays(t)
-	require.NoError(t, aliceMaps.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
-	assert.Less(t, clones("10,000 CloneSets", 10_000, 0).delays(t), asKubernetes*usual)
+	asUsual := func() float64 {
+		factor := yardstick.delays(t)
+		require.NoError(t, aliceMaps.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+		return factor
+	}
+	before := asUsual()
+	factor := clones("10,000 CloneSets", 10_000, 0).delays(t)
+	assert.Less(t, factor, asKubernetes*max(before, asUsual()), "a busy machine changes the factor of the ConfigMaps too")
 	clones("CloneSets of 1 MB", 200, 1<<20).delays(t)
 	require.NoError(t, flooded.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 

@@ -110,9 +110,14 @@ func TestSubsetsKeepTheirBoundsUnderLoad(t *testing.T) {
 	controlled := func(pod *corev1.Pod) {
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1beta1.SchemeGroupVersion.WithKind("CloneSet"))}
 	}
-	eventually(t, func() bool { // both servers and kube-apiserver know the WorkloadSpread
-		pod, err := pods.Create(t.Context(), newWebPod(controlled), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && pod != nil
+	eventually(t, func() bool { // kube-apiserver and a server know the WorkloadSpread. A dry run would get no subset.
+		pod, err := pods.Create(t.Context(), newWebPod(controlled), metav1.CreateOptions{})
+		if err != nil {
+			return false
+		}
+		require.NoError(t, pods.Delete(t.Context(), pod.Name, *metav1.NewDeleteOptions(0)))
+		matched, _ := spread.MatchedOf(pod)
+		return matched.Subset == "few"
 	})
 
 	var created atomic.Int64
