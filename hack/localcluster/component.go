@@ -20,7 +20,7 @@ type component struct {
 }
 
 // startPatience is how long a component may take until it is ready.
-const startPatience = 90 * time.Second
+const startPatience = 5 * time.Minute
 
 // errEnded is permanent, because only calls of this package restart a component.
 var errEnded = errors.New("the process has ended")

@@ -64,7 +64,7 @@ func TestControllerWithAWrongClock(t *testing.T) {
 			assert.Equal(t, waiting, e.uids(), "the WorkloadSpread waits for Pods that are not scheduled")
 			e.kubectl("delete", "cloneset,workloadspread", "web", "--wait=true")
 			e.eventually("the Pods are gone", func(c *require.Assertions, _ context.Context) { c.Empty(e.pods("web")) })
-			for end := began.Add(*hold); time.Now().Before(end); <-time.After(time.Second) {
+			for end := time.Now().Add(*hold); time.Now().Before(end); <-time.After(time.Second) {
 				l.undisturbed(t)
 			}
 			metrics, err := process.Metrics(t.Context())

@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,10 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/nodefit"
 )
 
 // killControllers ends the Pods of the controllers without a grace period. It returns a time at which new ones run.
@@ -72,6 +76,7 @@ func TestDaemonSetsOutliveTheirController(t *testing.T) {
 	e := newEnv(t)
 	nodes := e.choose()
 	watched := e.observe([]stress{{name: "ds", replicas: len(nodes), maxUnavailable: len(nodes)}})
+	history := e.watchPods()
 	old := map[string]corev1.Pod{}
 	for _, change := range []func(){
 		func() { e.apply(e.daemonManifest("ds")) },
@@ -94,6 +99,15 @@ func TestDaemonSetsOutliveTheirController(t *testing.T) {
 		old = byUID(e.pods("ds"))
 	}
 	watched.report(t)
+	on := map[types.UID]string{}
+	for _, seen := range history() {
+		delete(on, seen.UID)
+		if seen.DeletionTimestamp == nil {
+			node := nodefit.NodeOf(&seen.Pod)
+			require.NotContains(t, slices.Collect(maps.Values(on)), node, seen.Name)
+			on[seen.UID] = node
+		}
+	}
 }
 
 // TestEphemeralJobsOutliveTheirController kills the controllers while the containers of a job run in one Pod after the other. Each Pod

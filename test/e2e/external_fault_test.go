@@ -53,11 +53,11 @@ func TestReplicasRestartOneByOne(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	w := &writes{e: e, seen: map[string]bool{}, patch: func(patch []byte) error {
+	w := &writes{e: e, last: time.Now(), seen: map[string]bool{}, patch: func(patch []byte) error {
 		_, err := e.kruise.AppsV1beta1().CloneSets(e.namespace).Patch(ctx, "counted", types.MergePatchType, patch, metav1.PatchOptions{})
 		return err
 	}}
-	yardstick := &writes{e: e, patch: func(patch []byte) error {
+	yardstick := &writes{e: e, last: time.Now(), patch: func(patch []byte) error {
 		_, err := configMaps.Patch(ctx, "counted", types.MergePatchType, patch, metav1.PatchOptions{})
 		return err
 	}}
@@ -146,20 +146,18 @@ func (w *writes) run(ctx context.Context) {
 			w.failed++
 		} else {
 			now := time.Now()
-			if !w.last.IsZero() {
-				w.gap = max(w.gap, now.Sub(w.last))
-			}
+			w.gap = max(w.gap, now.Sub(w.last))
 			w.last, w.acknowledged = now, append(w.acknowledged, value)
 		}
 		w.lock.Unlock()
 	}
 }
 
-// restarted notes the longest time without an answer since the last restart.
+// restarted notes the longest time without an answer since the last restart, also one that goes on.
 func (w *writes) restarted() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	w.gaps = append(w.gaps, w.gap.Round(time.Millisecond))
+	w.gaps = append(w.gaps, max(w.gap, time.Since(w.last)).Round(time.Millisecond))
 	w.gap = 0
 }
 

@@ -113,8 +113,9 @@ func TestDaemonSetIsUpdatedWhileANodeIsLost(t *testing.T) {
 		if started {
 			return nil
 		}
-		started = true
-		return cluster.StartNode(ctx, number)
+		err := cluster.StartNode(ctx, number)
+		started = err == nil
+		return err
 	}
 	t.Cleanup(func() { assert.NoError(t, start(context.WithoutCancel(t.Context()), cluster)) })
 

@@ -87,7 +87,8 @@ func TestControllerIsKilledDuringRollouts(t *testing.T) {
 	require.Greater(t, kills, rolloutsEach)
 }
 
-// killer lets the controller run for a moment, kills it, and starts it again.
+// killer lets the controller run for a moment, kills it, and starts it again. Every fourth time, it runs longer, so that work is done on a
+// machine on which a start takes seconds.
 type killer struct {
 	t      *testing.T
 	ctx    context.Context
@@ -109,13 +110,17 @@ func startKiller(t *testing.T, process *hostcontroller.Process) *killer {
 }
 
 func (k *killer) run(process *hostcontroller.Process) error {
-	const shortest, longest = 100 * time.Millisecond, 2500 * time.Millisecond
+	const shortest, longest, fourth = 100 * time.Millisecond, 2500 * time.Millisecond, 10 * time.Second
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	for {
+		life := shortest + time.Duration(random.Int64N(int64(longest-shortest)))
+		if k.count()%4 == 3 {
+			life += fourth
+		}
 		select {
 		case <-k.ctx.Done():
 			return nil
-		case <-time.After(shortest + time.Duration(random.Int64N(int64(longest-shortest)))):
+		case <-time.After(life):
 		}
 		if err := process.Kill(); err != nil {
 			return err

@@ -365,6 +365,11 @@ func (e *env) sidecarsDown(label, name, container string) (stop func() int) {
 		}
 	}()
 	return func() int {
+		select {
+		case <-done:
+			assert.Fail(e.t, "the watch ended early, so not all changes of the Pods were seen")
+		default:
+		}
 		cancel()
 		<-done
 		return most

@@ -241,6 +241,7 @@ func (m *move) takeover(kill bool, args ...string) time.Duration {
 			}
 		}
 		if err := command.Wait(); err == nil {
+			require.True(m.t, !kill || attempt > 1, "the command was killed before it was complete")
 			return closed
 		}
 		require.True(m.t, kill && command.ProcessState.ExitCode() == -1, "%s", problems.String())

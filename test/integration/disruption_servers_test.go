@@ -34,10 +34,10 @@ func serverPair(t *testing.T, flags ...string) (servers []*server, store etcd) {
 }
 
 // twoServers lets two apiservers on one etcd serve the cluster instead of the shared server until the test ends. So the test is not
-// parallel.
-func twoServers(t *testing.T) (servers []*server, store etcd) {
+// parallel. The flags are those of etcd.
+func twoServers(t *testing.T, flags ...string) (servers []*server, store etcd) {
 	t.Helper()
-	servers, store = serverPair(t)
+	servers, store = serverPair(t, flags...)
 	require.NoError(t, applyService(t.Context(), servers[0].port, servers[1].port))
 	// kube-apiserver keeps its connection to the shared server otherwise, and none of the two is used.
 	env.server.stop()

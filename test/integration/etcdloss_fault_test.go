@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -115,19 +117,32 @@ func (all etcd) replace(t *testing.T, lost *member) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: others, Context: t.Context()})
 	require.NoError(t, err)
 	defer func() { _ = client.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	members, err := client.MemberList(ctx)
-	require.NoError(t, err)
-	for _, known := range members.Members {
-		if known.Name == lost.name {
-			_, err := client.MemberRemove(ctx, known.ID)
-			require.NoError(t, err)
-		}
+	// etcd refuses while a member is not connected yet, and a change may fail because of an election, or take place without an answer.
+	repeat := func(change func(ctx context.Context) error) {
+		eventually(t, func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			return change(ctx) == nil
+		})
 	}
-	eventually(t, func() bool { // etcd refuses while a member is not connected yet.
-		_, err = client.MemberAdd(ctx, []string{lost.peer})
-		return err == nil
+	repeat(func(ctx context.Context) error {
+		members, err := client.MemberList(ctx)
+		if err != nil {
+			return err
+		}
+		for _, known := range members.Members {
+			if known.Name == lost.name {
+				_, err = client.MemberRemove(ctx, known.ID)
+			}
+		}
+		return err
+	})
+	repeat(func(ctx context.Context) error {
+		_, err := client.MemberAdd(ctx, []string{lost.peer})
+		if errors.Is(err, rpctypes.ErrPeerURLExist) {
+			return nil
+		}
+		return err
 	})
 	for _, arg := range lost.args {
 		if dir, found := strings.CutPrefix(arg, "--data-dir="); found {

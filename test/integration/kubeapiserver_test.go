@@ -51,8 +51,11 @@ func startKubeAPIServer(t *testing.T, flags ...string) string {
 	})
 	config := rest.CopyConfig(env.config)
 	config.Host = (&url.URL{Scheme: "https", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}).String()
-	client := clientFor(t, config, "default")
-	eventually(t, func() bool {
+	client, kube := clientFor(t, config, "default"), clientAt(t, config.Host)
+	eventually(t, func() bool { // It has all roles, and reaches the apiserver.
+		if _, err := kube.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(t.Context()); err != nil {
+			return false
+		}
 		_, err := client.List(t.Context(), metav1.ListOptions{})
 		return err == nil
 	})

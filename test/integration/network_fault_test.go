@@ -138,19 +138,28 @@ func networkToServer(t *testing.T) *network {
 
 // latency is how long requests took.
 type latency struct {
-	median, slow time.Duration
-	failed       int
+	median, slow  time.Duration
+	count, failed int
 }
 
 func (l latency) String() string {
-	return fmt.Sprintf("median %s, 99 %% below %s, %d failed", l.median.Round(100*time.Microsecond), l.slow.Round(100*time.Microsecond), l.failed)
+	return fmt.Sprintf("median %s, 99 %% below %s, %d of %d failed",
+		l.median.Round(100*time.Microsecond), l.slow.Round(100*time.Microsecond), l.failed, l.count)
 }
 
 // measure repeats a request.
-func measure(count int, request func(i int) error) latency {
+func measure(count int, request func(i int) error) latency { return measureUntil(nil, count, request) }
+
+// measureUntil repeats a request, at most until end is closed.
+func measureUntil(end <-chan struct{}, count int, request func(i int) error) latency {
 	var l latency
 	taken := make([]time.Duration, 0, count)
 	for i := range count {
+		select {
+		case <-end:
+			return l.of(taken)
+		default:
+		}
 		began := time.Now()
 		if err := request(i); err != nil {
 			l.failed++
@@ -158,8 +167,15 @@ func measure(count int, request func(i int) error) latency {
 		taken = append(taken, time.Since(began))
 		<-time.After(5 * time.Millisecond)
 	}
-	slices.Sort(taken)
-	l.median, l.slow = taken[count/2], taken[count*99/100]
+	return l.of(taken)
+}
+
+// of sets what the times of the requests say.
+func (l latency) of(taken []time.Duration) latency {
+	if l.count = len(taken); l.count > 0 {
+		slices.Sort(taken)
+		l.median, l.slow = taken[l.count/2], taken[l.count*99/100]
+	}
 	return l
 }
 

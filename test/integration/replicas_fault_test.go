@@ -47,7 +47,7 @@ func TestReplicaEndsUnderLoad(t *testing.T) {
 // twoServersWith is twoServers with more flags.
 func twoServersWith(t *testing.T, args ...string) (servers []*server, store etcd) {
 	t.Helper()
-	servers, store = twoServers(t)
+	servers, store = twoServers(t, patient...)
 	for _, s := range servers {
 		s.stop()
 		s.args = append(s.args, args...)

@@ -156,6 +156,7 @@ func TestFrontProxyAuthorityIsRotatedUnderLoad(t *testing.T) {
 	replace(t, certFile, cert)
 	<-time.After(settle)
 	require.NoError(t, os.WriteFile(caFile, pemCert(fresh.cert), 0o600))
+	<-time.After(settle) // kube-apiserver adds what its file has to the ConfigMap.
 	withdrawAuthorities(t, "requestheader-client-ca-file", pemCert(fresh.cert))
 	eventually(t, func() bool { return !env.server.accepts(t, oldCert, oldKey, asAdmin...) })
 	<-time.After(settle)
@@ -190,6 +191,7 @@ func TestClusterAuthorityIsRotatedUnderLoad(t *testing.T) {
 		assert.Empty(t, l.failures)
 	}
 	require.NoError(t, os.WriteFile(caFile, oldCA, 0o600))
+	<-time.After(settle) // kube-apiserver adds what its file has to the ConfigMap.
 	withdrawAuthorities(t, "client-ca-file", oldCA)
 	eventually(t, func() bool { return !env.server.accepts(t, cert, key) })
 }

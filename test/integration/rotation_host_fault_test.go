@@ -122,6 +122,7 @@ func newWriter(t *testing.T) (namespace string) {
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = bindings.Delete(context.WithoutCancel(t.Context()), namespace, metav1.DeleteOptions{}) })
+	mayCreateCloneSets(t, "system:serviceaccount:"+namespace+":writer")
 	return namespace
 }
 

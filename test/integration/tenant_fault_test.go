@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,7 +63,7 @@ func TestTenantFillsEtcd(t *testing.T) {
 	t.Logf("%d objects of 200 KiB fitted into 32 MiB", written)
 }
 
-// ordinaryUser returns a configuration with all rights, whose requests priority and fairness limits as those of any user.
+// ordinaryUser returns a configuration with all rights, which are in effect, whose requests priority and fairness limits as those of any user.
 func ordinaryUser(t *testing.T, name string) *rest.Config {
 	t.Helper()
 	bindings := env.kube.RbacV1().ClusterRoleBindings()
@@ -77,7 +78,21 @@ func ordinaryUser(t *testing.T, name string) *rest.Config {
 	config.ContentType = "application/vnd.kubernetes.protobuf"
 	config.QPS = -1
 	config.Impersonate = rest.ImpersonationConfig{UserName: name}
+	mayCreateCloneSets(t, name)
 	return config
+}
+
+// mayCreateCloneSets waits until kube-apiserver knows that a user may create CloneSets.
+func mayCreateCloneSets(t *testing.T, user string) {
+	t.Helper()
+	eventually(t, func() bool {
+		review, err := env.kube.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: "create", Group: "apps.kruise.io", Resource: "clonesets", Namespace: "default",
+			}},
+		}, metav1.CreateOptions{})
+		return err == nil && review.Status.Allowed
+	})
 }
 
 const (
@@ -115,14 +130,17 @@ func (f *flood) delays(t *testing.T) float64 {
 			}
 		})
 	}
-	busy := measure(300, f.request)
+	ended := make(chan struct{})
+	go func() { defer close(ended); group.Wait() }()
+	busy := measureUntil(ended, 300, f.request)
 	tried := min(next.Load(), f.objects)
-	group.Wait()
+	<-ended
 	after := measure(300, f.request)
 	factor := float64(busy.median) / float64(max(quiet.median, after.median))
 	t.Logf("%s: quiet: %s; busy: %s: %.1f times; meanwhile %d were tried, %d refused; quiet again: %s",
 		f.name, quiet, busy, factor, tried, refused.Load(), after)
 	assert.Zero(t, busy.failed, f.name)
+	assert.Greater(t, busy.count, 30, "%s: the flood is over too soon", f.name)
 	assert.Less(t, busy.median, bearable, f.name)
 	return factor
 }
@@ -167,24 +185,28 @@ func TestOneUserDoesNotBlockOthers(t *testing.T) {
 		_, err := bobMaps.Get(t.Context(), "demo", metav1.GetOptions{})
 		return err
 	}}
+	// Each try deletes some: the server ends requests after a minute.
+	empty := func(delete func(context.Context, metav1.DeleteOptions, metav1.ListOptions) error) {
+		eventually(t, func() bool { return delete(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}) == nil })
+	}
 	asUsual := func() float64 {
 		factor := yardstick.delays(t)
-		require.NoError(t, aliceMaps.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+		empty(aliceMaps.DeleteCollection)
 		return factor
 	}
 	before := asUsual()
 	factor := clones("10,000 CloneSets", 10_000, 0).delays(t)
 	assert.Less(t, factor, asKubernetes*max(before, asUsual()), "a busy machine changes the factor of the ConfigMaps too")
 	clones("CloneSets of 1 MB", 200, 1<<20).delays(t)
-	require.NoError(t, flooded.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+	empty(flooded.DeleteCollection)
 
 	restartWith(t, "--user-writes-per-second=50")
 	limited := clones("CloneSets, at most 50 in a second", 500, 1)
-	assert.Less(t, limited.delays(t), 2.0)
+	assert.Less(t, limited.delays(t), max(2.0, factor/2), "50 objects in a second are much for a slow machine too")
 	list, err := flooded.List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	assert.Len(t, list.Items, 500, "clients repeat what the server refuses")
-	require.NoError(t, flooded.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+	empty(flooded.DeleteCollection)
 }
 
 // restartWith gives the shared server more flags until the end of the test.
