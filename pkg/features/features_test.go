@@ -1,6 +1,9 @@
 package features
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -105,4 +108,15 @@ func TestIgnoredNamesGatesWithoutEffect(t *testing.T) {
 	assert.Empty(t, Ignored(gate))
 	require.NoError(t, gate.Set("AllAlpha=true"))
 	assert.Equal(t, []string{"EnhancedLivenessProbe", "EnableExternalCerts"}, Ignored(gate))
+}
+
+// TestGuideListsTheGates compares the table for users with that of the programs.
+func TestGuideListsTheGates(t *testing.T) {
+	page, err := os.ReadFile("../../docs/user/feature-gates.md")
+	require.NoError(t, err)
+	for _, g := range gates {
+		state := map[bool]string{true: "on", false: "off"}[g.on]
+		assert.Contains(t, string(page), fmt.Sprintf("| `%s` | %s | ", g.name, state))
+	}
+	assert.Equal(t, len(gates), strings.Count(string(page), "\n| `"), "and no others")
 }
