@@ -202,10 +202,10 @@ func TestRateLimitsOfClients(t *testing.T) {
 
 func TestOneWarningNamesIgnoredFlags(t *testing.T) {
 	log := warnings(t, nil, "--allow-privileged", "--ws-enabled-versioned-status=job",
-		"--feature-gates=PodWebhook=false,StatefulSetStartOrdinal=true")
+		"--feature-gates=PodWebhook=false,StatefulSetStartOrdinal=true,EnableExternalCerts=true")
 	assert.Equal(t, 1, strings.Count(log, `flags=["--allow-privileged","--ws-enabled-versioned-status"]`), log)
 	assert.Contains(t, log, `gate="WorkloadSpread" value=false by="PodWebhook" byValue=false`)
-	assert.Contains(t, log, `gates=["StatefulSetStartOrdinal"]`)
+	assert.Contains(t, log, `gates=["EnableExternalCerts"]`)
 }
 
 // warnings parses flags, and returns what the program logs about them.

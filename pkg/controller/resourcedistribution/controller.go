@@ -118,10 +118,13 @@ const byResource = "resource"
 
 // resourceOf is the index function of byResource. A resource that cannot be decoded has no copies.
 func resourceOf(obj any) ([]string, error) {
-	var resource metav1.PartialObjectMetadata
 	d, ok := obj.(*v1beta1.ResourceDistribution)
-	if !ok || json.Unmarshal(d.Spec.Resource.Raw, &resource) != nil {
+	if !ok {
 		return nil, nil
+	}
+	var resource metav1.PartialObjectMetadata
+	if err := json.Unmarshal(d.Spec.Resource.Raw, &resource); err != nil {
+		return nil, nil //nolint:nilerr // An index has no use for it.
 	}
 	return []string{resource.Kind + "/" + resource.Name}, nil
 }
