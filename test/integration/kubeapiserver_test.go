@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
@@ -60,6 +61,16 @@ func startKubeAPIServer(t *testing.T, flags ...string) string {
 		return err == nil
 	})
 	return config.Host
+}
+
+// clientAt returns a client of the kube-apiserver with an address.
+func clientAt(t *testing.T, host string) kubernetes.Interface {
+	t.Helper()
+	config := rest.CopyConfig(env.config)
+	config.Host = host
+	client, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	return client
 }
 
 // signingKey returns the file of the key with which the kube-apiserver of the cluster signs the tokens of service accounts.

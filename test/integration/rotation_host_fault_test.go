@@ -141,15 +141,6 @@ func saToken(t *testing.T, client kubernetes.Interface, namespace, account strin
 	return token.Status.Token
 }
 
-func clientAt(t *testing.T, host string) kubernetes.Interface {
-	t.Helper()
-	config := rest.CopyConfig(env.config)
-	config.Host = host
-	client, err := kubernetes.NewForConfig(config)
-	require.NoError(t, err)
-	return client
-}
-
 // writeFile replaces a file in one step, as the kubelet does.
 func writeFile(t *testing.T, path string, data []byte) {
 	t.Helper()
