@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -95,14 +94,9 @@ func mayCreateCloneSets(t *testing.T, user string) {
 	})
 }
 
-const (
-	// bearable is the median that another user may see while one user writes as much as the machine can take. All programs and clients
-	// share its cores, so the figures say how the rest is divided.
-	bearable = 500 * time.Millisecond
-	// asKubernetes is how many times more than the same flood of ConfigMaps, which kube-apiserver serves alone, a flood of Kruise objects
-	// may delay others.
-	asKubernetes = 2
-)
+// asKubernetes is how many times more than the same flood of ConfigMaps, which kube-apiserver serves alone, a flood of Kruise objects may
+// delay others. All programs and clients share the cores of the machine.
+const asKubernetes = 2
 
 // flood is a user who creates objects with 16 clients at once, and another user who updates and reads one object of the same kind.
 type flood struct {
@@ -140,8 +134,7 @@ func (f *flood) delays(t *testing.T) float64 {
 	t.Logf("%s: quiet: %s; busy: %s: %.1f times; meanwhile %d were tried, %d refused; quiet again: %s",
 		f.name, quiet, busy, factor, tried, refused.Load(), after)
 	assert.Zero(t, busy.failed, f.name)
-	assert.Greater(t, busy.count, 30, "%s: the flood is over too soon", f.name)
-	assert.Less(t, busy.median, bearable, f.name)
+	assert.Greater(t, busy.count, 10, "%s: the flood is over too soon", f.name)
 	return factor
 }
 
@@ -169,36 +162,43 @@ func TestOneUserDoesNotBlockOthers(t *testing.T) {
 			return err
 		}}
 	}
-	configMap := func(name string) *corev1.ConfigMap {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"data": strings.Repeat("x", size)}}
+	configMap := func(name string, bytes int) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"data": strings.Repeat("x", bytes)}}
 	}
 	aliceMaps, bobMaps := coreOf(t, alice).ConfigMaps(newNamespace(t)), coreOf(t, bob).ConfigMaps(namespace)
-	_, err := bobMaps.Create(t.Context(), configMap("demo"), metav1.CreateOptions{})
+	_, err := bobMaps.Create(t.Context(), configMap("demo", size), metav1.CreateOptions{})
 	require.NoError(t, err)
-	yardstick := &flood{name: "10,000 ConfigMaps", objects: 10_000, create: func(ctx context.Context, number int64) error {
-		_, err := aliceMaps.Create(ctx, configMap(fmt.Sprint("many-", number)), metav1.CreateOptions{})
-		return err
-	}, request: func(i int) error {
-		if _, err := bobMaps.Patch(t.Context(), "demo", types.MergePatchType, patch(i), metav1.PatchOptions{}); err != nil {
+	maps := func(name string, objects int64, bytes int) *flood {
+		return &flood{name: name, objects: objects, create: func(ctx context.Context, number int64) error {
+			_, err := aliceMaps.Create(ctx, configMap(fmt.Sprint("many-", number), bytes), metav1.CreateOptions{})
 			return err
-		}
-		_, err := bobMaps.Get(t.Context(), "demo", metav1.GetOptions{})
-		return err
-	}}
+		}, request: func(i int) error {
+			if _, err := bobMaps.Patch(t.Context(), "demo", types.MergePatchType, patch(i), metav1.PatchOptions{}); err != nil {
+				return err
+			}
+			_, err := bobMaps.Get(t.Context(), "demo", metav1.GetOptions{})
+			return err
+		}}
+	}
 	// Each try deletes some: the server ends requests after a minute.
 	empty := func(delete func(context.Context, metav1.DeleteOptions, metav1.ListOptions) error) {
 		eventually(t, func() bool { return delete(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}) == nil })
 	}
-	asUsual := func() float64 {
-		factor := yardstick.delays(t)
-		empty(aliceMaps.DeleteCollection)
+	// A busy machine changes both factors.
+	compare := func(ours, usual *flood) (factor float64) {
+		asUsual := func() float64 {
+			defer empty(aliceMaps.DeleteCollection)
+			return usual.delays(t)
+		}
+		before := asUsual()
+		factor = ours.delays(t)
+		empty(flooded.DeleteCollection)
+		assert.Less(t, factor, asKubernetes*max(before, asUsual()), ours.name)
 		return factor
 	}
-	before := asUsual()
-	factor := clones("10,000 CloneSets", 10_000, 0).delays(t)
-	assert.Less(t, factor, asKubernetes*max(before, asUsual()), "a busy machine changes the factor of the ConfigMaps too")
-	clones("CloneSets of 1 MB", 200, 1<<20).delays(t)
-	empty(flooded.DeleteCollection)
+	factor := compare(clones("10,000 CloneSets", 10_000, 0), maps("10,000 ConfigMaps", 10_000, size))
+	// All data of a ConfigMap may have a megabyte.
+	compare(clones("CloneSets of 1 MB", 200, 1<<20), maps("ConfigMaps of 1 MB", 200, 1<<20-len("data")))
 
 	restartWith(t, "--user-writes-per-second=50")
 	limited := clones("CloneSets, at most 50 in a second", 500, 1)
