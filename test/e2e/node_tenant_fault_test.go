@@ -61,9 +61,7 @@ func TestHostileTenantDelaysNobodyElse(t *testing.T) {
 		assert.Nil(t, request.Status.CompletionTime, "it is still hostile")
 	}
 	end()
-	tenant.eventually("the node has none of its containers", func(c *require.Assertions, _ context.Context) {
-		c.Empty(tenant.containersOn(&node))
-	})
+	// The kubelet still runs the hooks of the containers, which only sleep. The agent has nothing to do for them any more.
 	e.writesEnd(&node)
 	restartAfter, probeAfter := e.restartTimes("after", rounds), e.probeTimes(rounds)
 	t.Logf("after them: %v and %v", restartAfter, probeAfter)
