@@ -33,12 +33,12 @@ cd "$(dirname "$0")/.."
 tests='TestBudgetsAreLinearizable|TestAcknowledgedWritesSurviveKills|UnderLoad$|TestEtcdMembersAreLost'
 tests+='|TestTenantFillsEtcd|TestFullEmbeddedStoreRefusesCreationsAndRecovers|TestOneUserDoesNotBlockOthers|TestBadNetworkDelaysNobodyElse'
 tests+='|TestPodsWithSidecarsWhileTheAPIServerIsSlowOrDown'
+# The time limits are for tests that hang. Tests on a slow machine do not reach them.
 hack/gotest.sh -tags 'integration fault' -count=1 -timeout 3h -v -run "$tests" ./test/integration/
 
 if [[ ! -e .local/kubeconfig ]]; then
   trap 'go run ./hack/local down' EXIT
 fi
-# The time limits end tests that hang, and not those of a slow machine.
 KWOK_NODES=${KWOK_NODES:-3} go run ./hack/local up
 export KUBECONFIG=$PWD/.local/kubeconfig KUBECTL=$PWD/.local/bin/kubectl
 tests='TestControllerIsKilledDuringRollouts|TestControllerWithAWrongClock|TestThousandRestarts|TestRestartsOutliveTheirServers|TestRestartsUnderTheStockBackOff'

@@ -4,6 +4,10 @@ package e2e
 
 import (
 	"context"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const system = "kruise-system"
@@ -27,6 +31,14 @@ var (
 func (e *env) system(args ...string) string {
 	e.t.Helper()
 	return e.kubectl(append([]string{"--namespace=" + system}, args...)...)
+}
+
+// apiservers returns the Pods of the apiserver.
+func (e *env) apiservers() []corev1.Pod {
+	e.t.Helper()
+	list, err := e.core.CoreV1().Pods(system).List(e.t.Context(), metav1.ListOptions{LabelSelector: "control-plane=apiserver"})
+	require.NoError(e.t, err)
+	return list.Items
 }
 
 // stopAPIServer ends the apiserver and waits until its Pod is gone. At the end of the test, the apiserver runs again.

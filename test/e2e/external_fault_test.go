@@ -70,12 +70,11 @@ func TestReplicasRestartOneByOne(t *testing.T) {
 	restarted()
 	pods := e.core.CoreV1().Pods(system)
 	for range replicaRestarts {
-		list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "control-plane=apiserver"})
-		require.NoError(t, err)
-		require.Len(t, list.Items, 2)
-		oldest := list.Items[0]
-		if list.Items[1].CreationTimestamp.Before(&oldest.CreationTimestamp) {
-			oldest = list.Items[1]
+		servers := e.apiservers()
+		require.Len(t, servers, 2)
+		oldest := servers[0]
+		if servers[1].CreationTimestamp.Before(&oldest.CreationTimestamp) {
+			oldest = servers[1]
 		}
 		require.NoError(t, pods.Delete(t.Context(), oldest.Name, metav1.DeleteOptions{}))
 		e.system("wait", "pod/"+oldest.Name, "--for=delete", "--timeout=120s")

@@ -38,9 +38,8 @@ func TestExternalStore(t *testing.T) {
 	set := externalValues(t, e, cluster, values)
 	installExternal(t, e, cluster, chart, set)
 
-	servers, err := e.core.CoreV1().Pods("kruise-system").List(t.Context(), metav1.ListOptions{LabelSelector: "control-plane=apiserver"})
-	require.NoError(t, err)
-	require.Len(t, servers.Items, 2)
+	servers := e.apiservers()
+	require.Len(t, servers, 2)
 	budgets, err := e.core.PolicyV1().PodDisruptionBudgets("kruise-system").List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	assert.Len(t, budgets.Items, 2, "one for the apiserver, one for the controller")
@@ -48,7 +47,7 @@ func TestExternalStore(t *testing.T) {
 	e.apply(manifest("web"))
 	before := e.ready("web", 3)
 	pods := restarts(e.pods("web"))
-	require.NoError(t, e.core.CoreV1().Pods("kruise-system").Delete(t.Context(), servers.Items[0].Name, metav1.DeleteOptions{}))
+	require.NoError(t, e.core.CoreV1().Pods("kruise-system").Delete(t.Context(), servers[0].Name, metav1.DeleteOptions{}))
 	e.kubectl("scale", "cloneset", "web", "--replicas=4")
 	e.ready("web", 4)
 

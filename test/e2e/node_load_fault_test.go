@@ -25,7 +25,7 @@ const (
 	// mostResident is the most memory that an agent may have resident, whatever runs on its node.
 	mostResident = 64 << 20
 	// mostLate is which part of the probes may begin late beyond three times that of plain timers, which shows how busy the machine is. The
-	// timers are late less often: they share a processor with the whole cluster, of which the agent is a small part.
+	// timers are late less often, because the agent shares its part of the processors with the whole cluster.
 	mostLate = 0.01
 	// mostAbovePlain is how much more processor time the agent may need for a probe than Go's own clients. It also lists containers, runs
 	// commands and judges results.

@@ -20,12 +20,9 @@ import (
 // idleNode returns a node that does not run the apiserver, and all other nodes.
 func (e *env) idleNode(nodes []string) (idle string, others []string) {
 	e.t.Helper()
-	pods := e.core.CoreV1().Pods("kruise-system")
-	list, err := pods.List(e.t.Context(), metav1.ListOptions{LabelSelector: "control-plane=apiserver"})
-	require.NoError(e.t, err)
 	busy := map[string]bool{}
-	for i := range list.Items {
-		busy[list.Items[i].Spec.NodeName] = true
+	for _, pod := range e.apiservers() {
+		busy[pod.Spec.NodeName] = true
 	}
 	for _, node := range nodes {
 		if idle == "" && !busy[node] {

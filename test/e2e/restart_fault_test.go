@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/hack/localcluster"
 )
@@ -36,11 +35,9 @@ type restartHelper struct {
 // TestRestartsOutliveTheirHelpers kills a process on the node that a restart needs, in the middle of the restart. Each node loses another
 // one. A kubelet that starts reports the Pods of its node as not ready for a moment, so the node of the apiserver keeps its kubelet.
 func TestRestartsOutliveTheirHelpers(t *testing.T) {
-	e := newEnv(t)
-	servers, err := e.core.CoreV1().Pods(system).List(t.Context(), metav1.ListOptions{LabelSelector: "control-plane=apiserver"})
-	require.NoError(t, err)
-	require.Len(t, servers.Items, 1)
-	kept := nodeOf(t, &servers.Items[0])
+	servers := newEnv(t).apiservers()
+	require.Len(t, servers, 1)
+	kept := nodeOf(t, &servers[0])
 	other := func(number int) int { return (kept-1+number)%3 + 1 }
 	restartsOutlive(t, map[string]restartHelper{
 		"agent": {node: kept, stopsTwice: true, kill: func(e *env, node int) {

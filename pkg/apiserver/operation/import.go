@@ -74,7 +74,7 @@ func (i *Importer) Import(ctx context.Context, entries []Entry) (Imported, error
 	// A server of the source may have deleted the object between two imports. Deletions come last, so an import that
 	// fails before leaves too many objects and not too few; the store is incomplete in both cases.
 	for key := range stored {
-		if _, err := i.Store.record().Do(ctx, version, clientv3.OpDelete(key)); err != nil {
+		if err := i.change(ctx, version, clientv3.OpDelete(key)); err != nil {
 			return Imported{}, fmt.Errorf("delete %s, which is gone: %w", key, err)
 		}
 	}
@@ -235,10 +235,19 @@ func (i *Importer) write(ctx context.Context, version int64, key string, entry E
 	if err != nil {
 		return false, fmt.Errorf("encrypt %s: %w", key, err)
 	}
-	if _, err := i.Store.record().Do(ctx, version, clientv3.OpPut(key, string(data))); err != nil {
+	if err := i.change(ctx, version, clientv3.OpPut(key, string(data))); err != nil {
 		return false, fmt.Errorf("write %s: %w", key, err)
 	}
 	return true, nil
+}
+
+// change writes or deletes one object, if the record has the version.
+func (i *Importer) change(ctx context.Context, version int64, operation clientv3.Op) error {
+	_, err := i.Store.record().Do(ctx, version, operation)
+	if errors.Is(err, guard.ErrChanged) {
+		return fmt.Errorf("%w: another command has completed or discarded the import; run store begin-import to begin again", err)
+	}
+	return err
 }
 
 // Complete writes the record, so that servers open the store. It does nothing if the record is there already, so it

@@ -179,6 +179,7 @@ func TestImportEndsWithItsRecord(t *testing.T) {
 			late := entries(0, 1, "v2")[0]
 			_, err = i.write(t.Context(), version, objectKey(0), late, nil)
 			require.ErrorIs(t, err, guard.ErrChanged)
+			require.ErrorContains(t, err, "run store begin-import")
 			assert.Equal(t, stored, i.Store.has(t, objectKey(0)))
 		})
 	}

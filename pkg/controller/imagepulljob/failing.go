@@ -25,7 +25,7 @@ type failing struct {
 type failure struct{ rejected, last time.Time }
 
 // add records that a write failed. It returns for how long each write to the node was rejected.
-func (f *failing) add(job types.UID, node string, rejected bool) time.Duration {
+func (f *failing) add(job types.UID, node string, rejected bool) (duration time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of == nil {
@@ -36,19 +36,19 @@ func (f *failing) add(job types.UID, node string, rejected bool) time.Duration {
 	}
 	is := f.of[job][node]
 	is.last = f.clock.Now()
-	if !rejected {
+	switch {
+	case !rejected:
 		is.rejected = time.Time{}
-	} else if is.rejected.IsZero() {
+	case is.rejected.IsZero():
 		is.rejected = is.last
+	default:
+		duration = is.last.Sub(is.rejected)
 	}
 	f.of[job][node] = is
-	if !rejected {
-		return 0
-	}
-	return is.last.Sub(is.rejected)
+	return duration
 }
 
-// keep drops the failures of all nodes but the given ones: the NodeImages of the others are gone, or were written.
+// keep drops the failures of all nodes but the given ones: the NodeImages of the others were deleted or written.
 func (f *failing) keep(job types.UID, nodes ...[]*v1beta1.NodeImage) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -116,7 +116,7 @@ func TestManyFailingNodesDelayNobody(t *testing.T) {
 	w.Observe()
 	_, err = w.Pass("ns", "a")
 	require.Error(t, err)
-	assert.Len(t, w.r.failing.last("uid-a"), 6, "nothing is kept for nodes that are gone")
+	assert.Len(t, w.r.failing.last("uid-a"), 6, "nothing is kept for deleted NodeImages")
 }
 
 // TestOneRejectionIsNotFinal has a write rejected once, a while after it failed otherwise. Another rejection a minute later is final.
