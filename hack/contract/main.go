@@ -17,7 +17,7 @@ func main() {
 	}
 }
 
-// run rewrites every page of the checkout, and returns an error for invalid comments. It writes the pages also if
+// run rewrites every page of the checkout, and returns an error for invalid comments. It writes the pages even if
 // there are problems, so that the author sees all changes.
 func run(root string) error {
 	tests, problems, err := readTests(root)

@@ -66,7 +66,7 @@ func Expected(variables []Variable, labels, annotations map[string]string) uint6
 func Hash(variables []Variable, value func(Variable) string) uint64 {
 	hash := fnv.New32a()
 	for _, v := range variables {
-		// No variable holds a zero byte, so nothing runs into anything else. A hash never fails.
+		// No variable holds a zero byte, so different lists of variables never give the same bytes. A write to a hash never fails.
 		_, _ = hash.Write([]byte(v.Name + "=" + value(v) + "\x00"))
 	}
 	return max(1, uint64(hash.Sum32()))

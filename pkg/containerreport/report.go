@@ -27,8 +27,8 @@ type Container struct {
 
 // Hashes tell what an instance was created from.
 type Hashes struct {
-	// PlainHash is the kubelet's of the container's spec. How the kubelet computes it is its own affair: all that counts is
-	// whether two instances have the same.
+	// PlainHash is the kubelet's hash of the container's spec. Only the equality of two hashes matters, not how the kubelet computes
+	// them.
 	PlainHash uint64 `json:"plainHash"`
 	// ExtractedEnvFromMetadataHash is Hash of the variables that read metadata, with the values in the instance; zero while
 	// they are not known.

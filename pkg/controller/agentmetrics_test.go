@@ -51,7 +51,7 @@ func TestAgentsAreCountedByReadiness(t *testing.T) {
 			controller, err := c.Build()
 			require.NoError(t, err)
 			caches.Start(ctx, deps.Needs())
-			running.Go(func() { assert.NoError(t, controller.Run(ctx)) })
+			running.Go(func() { controller.Run(ctx) })
 		}
 		expect := func(ready, notReady float64) {
 			t.Helper()

@@ -108,7 +108,7 @@ func (c *Caches) kubeFactory(s scope, transform cache.TransformFunc) informers.S
 	return c.kube[s]
 }
 
-// needs holds what one controller asked for, without duplicates. Each accessor adds to it, also when the controller asks only for a
+// needs holds what one controller asked for, without duplicates. Each accessor adds to it, even when the controller asks only for a
 // lister.
 type needs struct {
 	lock sync.Mutex

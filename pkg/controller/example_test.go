@@ -3,6 +3,7 @@ package controller_test
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,13 +91,12 @@ func Example() {
 		return
 	}
 	caches.Start(ctx, deps.Needs())
-	stopped := make(chan error)
-	go func() { stopped <- c.Run(ctx) }()
+	var running sync.WaitGroup
+	running.Go(func() { c.Run(ctx) })
 	fmt.Println("greeted by", <-greeted)
 	cancel()
-	fmt.Println("stopped", <-stopped)
+	running.Wait()
 	caches.Wait()
 	// Output:
 	// greeted by ns/hello-world
-	// stopped <nil>
 }

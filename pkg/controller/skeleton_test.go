@@ -3,6 +3,7 @@ package controller_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,11 +42,11 @@ func run(t *testing.T, caches *controller.Caches, needs []controller.Need, c *re
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	caches.Start(ctx, needs)
-	done := make(chan error)
-	go func() { done <- c.Run(ctx) }()
+	var running sync.WaitGroup
+	running.Go(func() { c.Run(ctx) })
 	return func() {
 		cancel()
-		require.NoError(t, <-done)
+		running.Wait()
 		caches.Wait()
 	}
 }

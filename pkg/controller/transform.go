@@ -16,10 +16,10 @@ import (
 const ourGroups = ".kruise.io"
 
 // Trim is the transform of every informer. It drops what no controller reads: the managed fields of every object, the image list of a
-// Node, the data of a ControllerRevision whose controller is of another project's group, and the Pods of templates that kinds say nobody
-// reads: a Deployment keeps ten old ReplicaSets, so there are many of these. A write must therefore be a patch of
-// only what it changes, or go to an object that was just read from the server. The informer passes each object to Trim before
-// anything else reads it, so Trim may change it.
+// Node, the data of a ControllerRevision whose controller is of another project's group, and the Pod templates of kinds whose templates no
+// controller reads, such as the ten old ReplicaSets of each Deployment. A write must therefore be a patch of only what it changes, or go
+// to an object that was just read from the server. The informer passes each object to Trim before anything else reads it, so Trim may
+// change it.
 func Trim(obj any) (any, error) {
 	if object, ok := obj.(metav1.Object); ok && object.GetManagedFields() != nil {
 		object.SetManagedFields(nil)

@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,12 +15,6 @@ import (
 // Deleter is the part of a typed client that deletes.
 type Deleter interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
-}
-
-// Seconds returns a number of seconds from a spec as a duration. Numbers that no duration can hold become the longest one. Without
-// that limit, the product would overflow, and the deadline would be in the past.
-func Seconds(number int64) time.Duration {
-	return time.Duration(min(number, int64(math.MaxInt64/time.Second))) * time.Second
 }
 
 // DeleteExpired deletes an object whose TTL in seconds has passed since it finished. Before that, it returns the remaining time as

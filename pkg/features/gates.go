@@ -62,8 +62,8 @@ const (
 //
 // Defaults are those of release 1.4, so that a cluster which moves here finds what it had. Three gates of later releases
 // guard what 1.4 always did: ImagePullJobGate, ResourceDistributionGate and DeletionProtectionForCRDCascadingGate are on for
-// that reason. ResourcesDeletionProtection stays on though later releases turned it off: they feared a webhook on every
-// namespace, and here only protected objects are asked about. PodIndexLabel is on because the label is additive, and core
+// that reason. ResourcesDeletionProtection stays on, although later releases turned it off because its webhook was called for
+// every namespace: here, only protected objects are reviewed. PodIndexLabel is on because the label is additive, and core
 // StatefulSets carry it. ForceDeleteTimeoutExpectationGate is on because nothing here waits for an event that may be lost:
 // what a stale cache holds back goes on after --expectation-timeout.
 var gates = []gate{

@@ -29,7 +29,7 @@ message: create Pod db-1 in StatefulSet db failed`
 		cloneSet, pod, waiting, governed, warning, budget, sidecarSet)
 	for object, want := range map[string]string{
 		"cloneset/web":           "CloneSet web waits for Pod web-2, which has no node: full; change its requests, its node selection, its claims or the nodes.\n",
-		"asts/db":                "Advanced StatefulSet db has a warning: FailedCreate: create Pod db-1 in StatefulSet db failed; fix that: the controller then tries again.\n",
+		"asts/db":                "Advanced StatefulSet db has a warning: FailedCreate: create Pod db-1 in StatefulSet db failed; correct the cause; the controller then retries.\n",
 		"pod/web-1":              "Pod web-1 is available; there is nothing to do.\n",
 		"podunavailablebudget/b": "PodUnavailableBudget b allows no disruption because Pods are not ready: web-3; run: kubectl kruise why pod/web-3.\n",
 	} {

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -60,15 +59,16 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) (R
 // Add queues a key, for callers that cannot use Watch. A key that is queued already is not queued twice.
 func (c *Controller) Add(key types.NamespacedName) { c.queue.Add(key) }
 
-// Run runs the workers until the context ends, and returns when the last worker has stopped. It returns an error if the context
-// ends before the caches are synced. The caller starts the informers.
-func (c *Controller) Run(ctx context.Context) error {
+// Run runs the workers until the context ends, and returns when the last worker has stopped. If the context ends before the caches are
+// synced, no worker starts. The caller starts the informers.
+func (c *Controller) Run(ctx context.Context) {
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "controller", c.name)
 	ctx = klog.NewContext(ctx, logger)
 	defer c.queue.ShutDown()
 	logger.Info("Waiting for caches")
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced()...) {
-		return fmt.Errorf("sync caches of %s: %w", c.name, context.Cause(ctx))
+		logger.Info("Stopped before the caches were synced")
+		return
 	}
 	logger.Info("Started", "workers", c.options.workers())
 	c.options.Metrics.started(c.name, c.options.workers())
@@ -84,7 +84,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.queue.ShutDown()
 	workers.Wait()
 	logger.Info("Stopped")
-	return nil
 }
 
 // synced returns a check for each informer that is read, and for each handler that must have seen the initial objects. A

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -32,11 +33,11 @@ func itself(object metav1.Object) []types.NamespacedName {
 func runFor(t *testing.T, c *Controller, period time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- c.Run(ctx) }()
+	var running sync.WaitGroup
+	running.Go(func() { c.Run(ctx) })
 	<-time.After(period)
 	cancel()
-	require.NoError(t, <-done)
+	running.Wait()
 }
 
 func TestRetriesGrowAndRequeuesArePunctual(t *testing.T) {
@@ -152,25 +153,25 @@ func TestOutageDoesNotGrowTheDelay(t *testing.T) {
 
 func TestKeyIsProcessedByOneWorkerAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		running, most, calls := 0, 0, 0
+		busy, most, calls := 0, 0, 0
 		c := New("test", Options{Workers: 8}, func(ctx context.Context, _ types.NamespacedName) (Result, error) {
-			running++
+			busy++
 			calls++
-			most = max(most, running)
+			most = max(most, busy)
 			<-time.After(time.Second)
-			running--
+			busy--
 			return Result{}, nil
 		})
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- c.Run(ctx) }()
+		var running sync.WaitGroup
+		running.Go(func() { c.Run(ctx) })
 		for range 20 {
 			c.queue.Add(key)
 			<-time.After(time.Second / 4)
 		}
 		<-time.After(time.Minute)
 		cancel()
-		require.NoError(t, <-done)
+		running.Wait()
 		assert.Equal(t, 1, most)
 		assert.Greater(t, calls, 1)
 	})
@@ -211,9 +212,9 @@ func TestWatchSeesComingChangingAndGoing(t *testing.T) {
 	unlabelled := func(_, after metav1.Object) bool { return after.GetLabels()["ignore"] == "" }
 	require.NoError(t, c.Watch(factory.Core().V1().Pods().Informer(), itself, unlabelled))
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
+	var running sync.WaitGroup
 	factory.Start(ctx.Done())
-	go func() { done <- c.Run(ctx) }()
+	running.Go(func() { c.Run(ctx) })
 	factory.WaitForCacheSync(ctx.Done())
 
 	pods := client.CoreV1().Pods("ns")
@@ -232,7 +233,7 @@ func TestWatchSeesComingChangingAndGoing(t *testing.T) {
 	require.NoError(t, pods.Delete(ctx, "a", metav1.DeleteOptions{}))
 	assert.Equal(t, key, <-calls)
 	cancel()
-	require.NoError(t, <-done)
+	running.Wait()
 	assert.Empty(t, calls, "the ignored change was no call")
 }
 
@@ -281,9 +282,9 @@ func TestWatchChangesSeesBothSides(t *testing.T) {
 		return []types.NamespacedName{{Namespace: version(before), Name: version(after)}}
 	}))
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
+	var running sync.WaitGroup
 	factory.Start(ctx.Done())
-	go func() { done <- c.Run(ctx) }()
+	running.Go(func() { c.Run(ctx) })
 	factory.WaitForCacheSync(ctx.Done())
 
 	pods := client.CoreV1().Pods("ns")
@@ -298,5 +299,5 @@ func TestWatchChangesSeesBothSides(t *testing.T) {
 	require.NoError(t, pods.Delete(ctx, "a", metav1.DeleteOptions{}))
 	assert.Equal(t, types.NamespacedName{Namespace: "2", Name: "none"}, <-calls)
 	cancel()
-	require.NoError(t, <-done)
+	running.Wait()
 }

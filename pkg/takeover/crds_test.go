@@ -98,7 +98,7 @@ func TestDefinitionsThatCannotBeTakenOverAreRefused(t *testing.T) {
 		},
 		"a deletion": {
 			versions: []string{"v1alpha1"},
-			change:   func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(new(metav1.Now())) }, want: "is being deleted since",
+			change:   func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(new(metav1.Now())) }, want: "has been in deletion since",
 		},
 	} {
 		object := sample(test.versions...)

@@ -14,8 +14,8 @@ import (
 // finishSteps are the steps after which there is no way back.
 func (t *Takeover) finishSteps() []step {
 	return []step{
-		{"release", "remove the finalizers of the old objects, for which nobody waits", t.releaseOld},
-		{"shut", "serve the old objects nowhere", t.shutDefinitions},
+		{"release", "remove the finalizers of the old objects, which no controller handles any more", t.releaseOld},
+		{"shut", "stop serving the old objects", t.shutDefinitions},
 		{"delete", "delete the CustomResourceDefinitions", t.deleteDefinitions},
 		{forget, "delete the record", t.deleteRecord},
 	}

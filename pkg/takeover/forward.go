@@ -78,7 +78,7 @@ func (t *Takeover) checkServer(ctx context.Context) error {
 // deleted. With several stored versions, some objects need a conversion, which only its webhook does.
 func checkDefinition(d *definition) error {
 	if at := d.object.GetDeletionTimestamp(); at != nil {
-		return fmt.Errorf("CustomResourceDefinition %s is being deleted since %s, with all its objects: there is nothing to keep", d.name(), at)
+		return fmt.Errorf("CustomResourceDefinition %s has been in deletion since %s, together with its objects: wait until it is gone; there is nothing to move", d.name(), at)
 	}
 	for _, version := range d.versions {
 		if !slices.Contains(versions, version) {
@@ -277,7 +277,7 @@ func (t *Takeover) compare(ctx context.Context, _ *record) error {
 	if len(problems) > 0 {
 		return fmt.Errorf("objects differ: return to the old API, and report this: %w", errors.Join(problems...))
 	}
-	t.say("  %d objects have the UIDs that their dependents know, %d were deleted since", same, gone)
+	t.say("  %d objects kept their UIDs, %d were deleted in the meantime", same, gone)
 	return nil
 }
 

@@ -86,7 +86,7 @@ func oldWorkloads() map[string]schema.GroupVersionResource {
 	return map[string]schema.GroupVersionResource{managerName: deploymentResource, agentName: daemonSetResource}
 }
 
-// isOld returns true for an object that our chart did not create. Our objects have the label also if Helm has
+// isOld returns true for an object that our chart did not create. Our objects have the label even if Helm has
 // replaced the old ones.
 func isOld(object *unstructured.Unstructured) bool {
 	return object.GetLabels()[partOf] != "kruise"

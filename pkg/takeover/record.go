@@ -89,7 +89,7 @@ func (t *Takeover) writeRecord(ctx context.Context, state *record) error {
 		object, err = client.Update(ctx, object, metav1.UpdateOptions{})
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("another process takes over at the same time: let it end, then run the command again: %w", err)
+		return fmt.Errorf("another process takes over at the same time: wait until it has ended, then run the command again: %w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("write the record of the take-over: %w", err)

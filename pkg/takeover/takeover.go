@@ -33,7 +33,7 @@ type Takeover struct {
 	Namespace, Service, StoreConfigMap string
 	// Store is where the objects go.
 	Store Store
-	// AcceptLoss takes over also if objects have values that this release does not keep.
+	// AcceptLoss takes over even if objects have values that this release does not keep.
 	AcceptLoss bool
 	// Out receives the progress.
 	Out io.Writer

@@ -144,7 +144,7 @@ func imagesOfAStatefulSet(t *testing.T) {
 	assert.Equal(t, before, e.uids())
 }
 
-// The nodes of Pods that a partition holds back pull the image ahead, also if the update recreates Pods.
+// The nodes of Pods that a partition holds back pull the image ahead, even if the update recreates Pods.
 func imagesOfADaemonSet(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -244,7 +244,7 @@ func TestToolsJudgeOtherWorkloadsRightly(t *testing.T) {
             containers: [{name: main, image: "kruise.local/demo:v1", imagePullPolicy: IfNotPresent}]
 `,
 	}
-	// count returns how many Pods of each kind shall be at the newest revision, and how many are.
+	// count returns how many Pods of each kind are to be at the newest revision, and how many are.
 	count := map[string]func(*unstructured.Unstructured) (want, have int64){
 		"StatefulSet":      numbers("spec.replicas", "status.updatedAvailableReplicas"),
 		"DaemonSet":        numbers("status.desiredNumberScheduled", "status.updatedNumberScheduled"),

@@ -12,7 +12,7 @@ import (
 
 const hook = "; remove it from the Pod when the work of the hook is done"
 
-// stuckPods are Pods with which nothing goes on, some of them asked about by their workloads.
+// stuckPods are Pods that make no progress, some of them asked about by their workloads.
 var stuckPods = []stuck{
 	{object: "pod/leaving", manifest: strings.Replace(lone("leaving", nowhere, "", ""), "{name: leaving", "{finalizers: ["+holding+"], name: leaving", 1),
 		change: deleted("pod/leaving"),
@@ -50,7 +50,7 @@ var stuckPods = []stuck{
 	{object: "clone/mount", manifest: one("mount", onNodes+"\n      volumes: [{name: none, secret: {secretName: none}}]",
 		"        ports:", "        volumeMounts: [{name: none, mountPath: /none}]\n        ports:"),
 		want: "CloneSet mount waits for Pod mount-#####, which has a container main that does not run: FailedMount: MountVolume.SetUp failed " +
-			`for volume "none" : secret "none" not found; fix that`},
+			`for volume "none" : secret "none" not found; correct the cause`},
 	{object: "clone/crash", manifest: one("crash", onNodes, "        ports:", "        args: [none]\n        ports:"),
 		want: "CloneSet crash waits for Pod crash-#####, which has a container main that has ended N times; run: kubectl logs crash-##### -c main " +
 			"--previous"},
@@ -68,7 +68,7 @@ var stuckPods = []stuck{
 	{object: "clone/young", manifest: one("young", simulated, "  replicas: 3", "  minReadySeconds: 3600\n  replicas: 1"),
 		want: "CloneSet young waits for Pod young-#####, which is ready and counts as available in TIME; wait"},
 	{object: "pod/warned", manifest: lone("warned", onNodes, "", ", livenessProbe: {tcpSocket: {port: 1}, periodSeconds: 1, failureThreshold: 1000}"),
-		want: "Pod warned has a warning: Unhealthy: Liveness probe failed: dial tcp ADDRESS: connect: connection refused; fix that"},
+		want: "Pod warned has a warning: Unhealthy: Liveness probe failed: dial tcp ADDRESS: connect: connection refused; correct the cause"},
 	{object: "pod/kept-0", manifest: sets("kept", 1, "") + guards("StatefulSet", "kept", "minAvailable: 1"),
 		want: "Pod kept-0 is available, and PodUnavailableBudget kept refuses to disrupt it; make other Pods available, or annotate the Pod with " +
 			"pub.kruise.io/no-protect=true"},

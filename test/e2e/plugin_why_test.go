@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// stuck is an object with which nothing goes on, and what the plugin says about it.
+// stuck is an object that makes no progress, and what the plugin says about it.
 type stuck struct {
 	object, manifest string
 	// change brings the object into its state, if its manifest alone does not.
@@ -103,7 +103,7 @@ func TestWhyNamesEachCause(t *testing.T) {
 
 // What stuckWorkloads say to do.
 const (
-	fixThat  = "; fix that: the controller then tries again"
+	fixThat  = "; correct the cause; the controller then retries"
 	freeNode = "; change its requests, its node selection, its claims or the nodes"
 )
 
@@ -119,7 +119,7 @@ var stuckWorkloads = []stuck{
 			"used: pods=0, limited: pods=0" + fixThat},
 	{object: "daemonsets.apps.kruise.io/agent", manifest: daemons("agent", critical),
 		want: "Advanced DaemonSet agent has a change that the controller has not observed, and a warning: FailedCreate: Error creating: " +
-			`pods "agent-HASH" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0; fix that, or check that the ` +
+			`pods "agent-HASH" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0; correct the cause, or check that the ` +
 			"Pods of kruise-controller-manager in kruise-system run"},
 	{object: "clone/done", manifest: one("done", simulated) + guards("CloneSet", "done", "maxUnavailable: 1"),
 		want: "CloneSet done is complete: 1 of 1 Pods are updated and available; there is nothing to do"},

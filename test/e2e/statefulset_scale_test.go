@@ -30,7 +30,7 @@ func (e *env) serves(pod string, status corev1.ConditionStatus) {
 	})
 }
 
-// In order, a scale-in waits until Pods are available, also if only the highest ordinal is not. Then the Pods go one after the other, the
+// In order, a scale-in waits until Pods are available, even if only the highest ordinal is not. Then the Pods go one after the other, the
 // highest ordinal first.
 // Case statefulset 44.
 func TestUnavailablePodsAreNotScaledIn(t *testing.T) {
@@ -128,7 +128,7 @@ func TestTemplatesReplaceAllPodsAtOnce(t *testing.T) {
 	assert.Equal(t, volumes, e.kubectl("get", "persistentvolumeclaims", "--output=jsonpath={.items[*].spec.volumeName}"))
 }
 
-// The claims and volumes of Pods that scaling removes go, also if ranges of numbers are reserved. So do those of a number that becomes
+// The claims and volumes of Pods that scaling removes go, even if ranges of numbers are reserved. So do those of a number that becomes
 // reserved as part of a range, although it is smaller than the number of Pods.
 // Case statefulset 49.
 func TestClaimsOfRangesOfReservedOrdinalsGo(t *testing.T) {

@@ -141,7 +141,7 @@ func TestStoreMovesToEtcdAndBack(t *testing.T) {
 
 	third := create(t, client, newCloneSet("third"))
 	embedded.stop()
-	assert.Contains(t, operate(t, back...), "is there at generation ", "a repeated copy must not overwrite")
+	assert.Contains(t, operate(t, back...), "is already complete at generation ", "a repeated copy must not overwrite")
 	embedded.opensAlone(t)
 	hasCloneSet(t, client, third)
 }

@@ -151,7 +151,7 @@ func TestPodsOfANewReplicaSetAreCovered(t *testing.T) {
 	b.governed("d", 20)
 }
 
-// In every namespace, Pods of Kruise workloads get the gate, also if another client creates them. A Pod that has the gate keeps it.
+// In every namespace, Pods of Kruise workloads get the gate, even if another client creates them. A Pod that has the gate keeps it.
 // Cases pod-admission 1, 2.
 func TestPodsOfOurWorkloadsGetTheirReadinessGateOnce(t *testing.T) {
 	t.Parallel()

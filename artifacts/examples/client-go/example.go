@@ -34,7 +34,7 @@ type example struct {
 	out         io.Writer
 }
 
-// run does each step and prints one line about it. What it created it deletes, also when a
+// run does each step and prints one line about it. It deletes what it created, even if a
 // step fails.
 func (e *example) run(ctx context.Context) (err error) {
 	list, err := e.cloneSets.List(ctx, metav1.ListOptions{})

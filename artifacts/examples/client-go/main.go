@@ -1,7 +1,7 @@
 // Command client-go does with a CloneSet what any Go program does with a Deployment: it
 // lists, creates, watches, applies and deletes one, with types and without a generated
-// client of its own, and the same with kinds of no namespace and of the other group. It is a module by itself, as yours is, and imports nothing of Kruise
-// but pkg/apis and pkg/generated.
+// client of its own. It also uses a cluster-scoped kind and the group policy.kruise.io. It is
+// a module by itself, as yours is, and imports only pkg/apis and pkg/generated of Kruise.
 package main
 
 import (

@@ -78,7 +78,7 @@ func newImportCommand() *cobra.Command {
 	i.addFlags(command.Flags())
 	command.Flags().IntVar(&i.maxBytes, "max-object-bytes", i.maxBytes, "Maximum size of a stored object, as for the apiserver.")
 	command.Flags().BoolVar(&i.dryRun, "dry-run", false, "Only check the objects and the space of the store.")
-	command.Flags().BoolVar(&i.acceptLoss, "accept-loss", false, "Import also if the report names values that this release does not keep.")
+	command.Flags().BoolVar(&i.acceptLoss, "accept-loss", false, "Import even if the report names values that this release does not keep.")
 	return command
 }
 

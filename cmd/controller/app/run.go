@@ -45,14 +45,15 @@ func (c *Config) Run(ctx context.Context) error {
 	defer cancel(nil)
 
 	if c.lock == nil {
-		return c.lead(ctx)
+		c.lead(ctx)
+		return nil
 	}
-	return c.elect(ctx, cancel)
+	return c.elect(ctx)
 }
 
 // elect runs the controllers while this replica holds the Lease. It releases the Lease only after the last write, so
 // that the next leader sees all writes of this one.
-func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) error {
+func (c *Config) elect(ctx context.Context) error {
 	logger := klog.FromContext(ctx)
 	// The election has a context of its own, because it must hold the Lease until the controllers have stopped, which
 	// is after ctx ends.
@@ -72,9 +73,7 @@ func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) erro
 					leading, stopLeading := context.WithCancel(ctx)
 					defer stopLeading()
 					defer context.AfterFunc(ours, stopLeading)()
-					if err := c.lead(leading); ours.Err() == nil {
-						cancel(err)
-					}
+					c.lead(leading)
 				})
 			},
 			OnStoppedLeading: func() { c.leader.set(false) },
@@ -97,22 +96,14 @@ func (c *Config) elect(ctx context.Context, cancel context.CancelCauseFunc) erro
 	return nil
 }
 
-// lead runs the controllers until ctx ends. A controller that fails does not stop the others; its error is returned
-// at the end.
-func (c *Config) lead(ctx context.Context) error {
+// lead runs the controllers until ctx ends.
+func (c *Config) lead(ctx context.Context) {
 	c.leader.set(true)
-	failures := make([]error, len(c.controllers))
 	var running sync.WaitGroup
-	for i, controller := range c.controllers {
-		running.Go(func() { failures[i] = controller.Run(ctx) })
+	for _, controller := range c.controllers {
+		running.Go(func() { controller.Run(ctx) })
 	}
 	running.Wait()
-	select {
-	case <-ctx.Done():
-		return nil
-	default:
-		return errors.Join(failures...)
-	}
 }
 
 // fillCaches starts the informers of each controller as soon as the API servers serve the kinds that it needs. It

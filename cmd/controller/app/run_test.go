@@ -84,7 +84,7 @@ func replica(t *testing.T, identity string, kube *fake.Clientset) *election {
 	factory.Start(ctx.Done())
 	config := &Config{options: options, lock: lock, leader: leader, controllers: []*running{{Controller: busy}}}
 	go func() {
-		e.result <- config.elect(ctx, cancel)
+		e.result <- config.elect(ctx)
 		cancel(nil)
 		factory.Shutdown()
 	}()

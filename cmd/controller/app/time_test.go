@@ -16,7 +16,7 @@ import (
 	"kruise.io/kruise/pkg/serverclock"
 )
 
-// The first answer of kube-apiserver ends the wait, also if it refuses the request.
+// The first answer of kube-apiserver ends the wait, even if it refuses the request.
 func TestControllersWaitForTheTimeOfKubeAPIServer(t *testing.T) {
 	for _, code := range []int{http.StatusOK, http.StatusForbidden} {
 		var asked atomic.Int32

@@ -37,7 +37,7 @@ const (
 type part struct {
 	check  string
 	synced func() bool
-	run    func(context.Context) error
+	run    func(context.Context)
 }
 
 // synced returns an error if the part with this check has not synced. A part that does not run counts as synced.
@@ -70,10 +70,7 @@ func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events
 	reporter := status.Reporter{
 		Events: config.Client.Events(metav1.NamespaceDefault), Node: config.NodeName, Clock: clock.RealClock{},
 	}
-	parts := []part{{run: func(ctx context.Context) error {
-		reporter.Report(ctx, describe(runtimes))
-		return nil
-	}}}
+	parts := []part{{run: func(ctx context.Context) { reporter.Report(ctx, describe(runtimes)) }}}
 	if config.Gates.Enabled(features.DaemonWatchingPod) {
 		containers, err := newContainerReporter(config, runtimes, recorder("containermeta"))
 		if err != nil {

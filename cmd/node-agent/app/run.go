@@ -58,7 +58,7 @@ func Run(ctx context.Context, config *Config) (err error) {
 	if err != nil {
 		return errors.Join(err, closeAll(servers))
 	}
-	// The connections are closed after all parts have ended, also if ctx has ended.
+	// The connections are closed after all parts have ended, even if ctx has ended.
 	defer func() { err = errors.Join(err, runtimes.Close(context.WithoutCancel(ctx))) }()
 	check = cri.NewCheck(runtimes, clock.RealClock{})
 
@@ -90,7 +90,7 @@ func findRuntimes(ctx context.Context, config *Config) (cri.Runtimes, error) {
 	return cri.Detect(ctx, sockets)
 }
 
-// serve runs the servers and the parts in parallel until ctx ends. If one fails, the others stop. It returns when all
+// serve runs the servers and the parts in parallel until ctx ends. If a server fails, the others stop. It returns when all
 // have ended.
 func serve(ctx context.Context, servers []*server.Server, parts []part) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -99,7 +99,10 @@ func serve(ctx context.Context, servers []*server.Server, parts []part) error {
 		group.Go(func() error { return s.Run(ctx) })
 	}
 	for _, p := range parts {
-		group.Go(func() error { return p.run(ctx) })
+		group.Go(func() error {
+			p.run(ctx)
+			return nil
+		})
 	}
 	group.Go(func() error {
 		release(ctx, parts)

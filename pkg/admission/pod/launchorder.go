@@ -25,7 +25,8 @@ func launchOrder(_ context.Context, e *edit, attributes admission.Attributes) er
 	if err != nil {
 		return admission.NewForbidden(attributes, err)
 	}
-	if priorities == nil {
+	// kube-apiserver refuses a Pod without a name and a prefix of it.
+	if priorities == nil || e.pod.Name == "" && e.pod.GenerateName == "" {
 		return nil
 	}
 	// The barrier refers to a ConfigMap by the name of the Pod, so the name must be known now.

@@ -93,6 +93,13 @@ func TestPodWithAnOrderGetsItsNameFirst(t *testing.T) {
 	}
 }
 
+// kube-apiserver refuses such a Pod after admission.
+func TestPodWithoutANameGetsNone(t *testing.T) {
+	pod := newWorld(t, "", nil).create(newPod(of(with("a"), with("b")), inOrder, func(pod *corev1.Pod) { pod.Name = "" }))
+	assert.Empty(t, pod.Name)
+	assert.Empty(t, pod.Spec.Containers[0].Env)
+}
+
 // Case container-launch-priority 5.
 func TestPodWithAWrongOrderIsRefused(t *testing.T) {
 	referred := with("b")

@@ -123,7 +123,7 @@ func (s *spreads) of(ctx context.Context, pod *corev1.Pod) (*v1beta1.WorkloadSpr
 		higher := false
 		for _, item := range items {
 			other, ok := item.(*v1beta1.WorkloadSpread)
-			higher = higher || ok && spread.Throughs(other, kind)
+			higher = higher || ok && spread.HasIntermediateOwner(other, kind)
 		}
 		if !higher {
 			return nil, nil
@@ -157,7 +157,7 @@ func (s *spreads) counts(ctx context.Context, object *v1beta1.WorkloadSpread, be
 		return true, nil
 	}
 	if kinds.Of(spread.KindOf(object)) != nil {
-		return len(between) == 1 && spread.Throughs(object, between[0]), nil
+		return len(between) == 1 && spread.HasIntermediateOwner(object, between[0]), nil
 	}
 	entry, err := s.custom.Entry(ctx, spread.KindOf(object))
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *spreads) counts(ctx context.Context, object *v1beta1.WorkloadSpread, be
 	return !slices.ContainsFunc(between, func(kind schema.GroupKind) bool { return !entry.Between(kind) }), nil
 }
 
-// controllerOf returns the reference to the controller of an owner, or nil. The result is cached, also if there is no
+// controllerOf returns the reference to the controller of an owner, or nil. The result is cached, even if there is no
 // controller, for the other Pods of the same owner.
 func (s *spreads) controllerOf(ctx context.Context, namespace string, ref *metav1.OwnerReference) (*metav1.OwnerReference, error) {
 	key := owner{namespace, ref.APIVersion, ref.Kind, ref.Name, ref.UID}

@@ -11,20 +11,20 @@ type Setting[T metav1.Object] struct {
 	// Has reports whether the object can have the field. If it cannot, its metadata stays. If Has is nil, each
 	// object can.
 	Has func(obj T) bool
-	// Usual returns a text as Text would return its value, and "" for a text without a valid value.
-	Usual func(text string) string
+	// Normalize returns a text as Text would return its value, and "" for a text without a valid value.
+	Normalize func(text string) string
 	// Text returns the field as text. It returns "" if the field is not set.
 	Text func(obj T) string
 	// Set sets the field to the value of a text. It unsets the field if the text has no valid value.
 	Set func(obj T, text string)
 }
 
-// Agree makes the fields and the metadata of an object agree after a write. old is the stored object, or an
+// Sync makes the fields and the metadata of an object agree after a write. old is the stored object, or an
 // empty one on create. If only the metadata changed, the field follows. If only the field changed, metadata
 // that the object has follows. If both changed, they stay as they are written. A field that is not set follows the
 // metadata in any case: many manifests have only the metadata, and writing one of them again must change nothing. So
 // the metadata must be removed to unset such a field.
-func Agree[T metav1.Object](settings []Setting[T], obj, old T) {
+func Sync[T metav1.Object](settings []Setting[T], obj, old T) {
 	for i := range settings {
 		s := &settings[i]
 		if s.Has != nil && !s.Has(obj) {
@@ -36,7 +36,7 @@ func Agree[T metav1.Object](settings []Setting[T], obj, old T) {
 		switch {
 		case field == "" || field == s.Text(old) && changed:
 			s.Set(obj, text)
-		case field != s.Text(old) && !changed && found && s.Usual(text) != field:
+		case field != s.Text(old) && !changed && found && s.Normalize(text) != field:
 			s.put(obj, With(s.metadata(obj), s.Key, field))
 		}
 	}
@@ -51,7 +51,7 @@ func ToFields[T metav1.Object](settings []Setting[T], obj T, shown map[string]st
 		if !found {
 			continue
 		}
-		if s.Usual(text) != "" {
+		if s.Normalize(text) != "" {
 			s.Set(obj, text)
 		}
 		if before, only := shown[s.Key]; only && before == text {
@@ -67,7 +67,7 @@ func ToMetadata[T metav1.Object](settings []Setting[T], in T, out metav1.Object)
 		s := &settings[i]
 		want := s.Text(in)
 		text, found := s.metadata(in)[s.Key]
-		if want == "" || found && s.Usual(text) == want {
+		if want == "" || found && s.Normalize(text) == want {
 			continue
 		}
 		s.put(out, With(s.metadata(out), s.Key, want))

@@ -15,7 +15,7 @@ func CloneSetSettings() []annotation.Setting[*CloneSet] {
 	return []annotation.Setting[*CloneSet]{
 		{
 			Key: pub.CloneSetScalingExcludePreparingDeleteKey, Label: true,
-			Usual: func(text string) string { return trueText(text == "true") },
+			Normalize: func(text string) string { return trueText(text == "true") },
 			Text:  func(set *CloneSet) string { return trueText(set.Spec.ScaleStrategy.ExcludePreparingDelete) },
 			Set:   func(set *CloneSet, text string) { set.Spec.ScaleStrategy.ExcludePreparingDelete = text == "true" },
 		},
@@ -57,7 +57,7 @@ func preDownloadSetting(
 	return annotation.Setting[*CloneSet]{
 		Key:   key,
 		Has:   func(cloneSet *CloneSet) bool { return inPlaceUpdate(cloneSet) != nil },
-		Usual: func(text string) string { return countText(parseCount(text)) },
+		Normalize: func(text string) string { return countText(parseCount(text)) },
 		Text: func(cloneSet *CloneSet) string {
 			if in := inPlaceUpdate(cloneSet); in != nil {
 				return text(in)

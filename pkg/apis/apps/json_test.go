@@ -20,16 +20,16 @@ func TestOneJSONForm(t *testing.T) {
 		``:                              ``,
 	} {
 		bytes := []byte(written)
-		form := apps.OneJSONForm(bytes)
+		form := apps.CanonicalJSON(bytes)
 		assert.Equal(t, want, string(form))
-		assert.Equal(t, want, string(apps.OneJSONForm(form)), "it is the same again")
+		assert.Equal(t, want, string(apps.CanonicalJSON(form)), "it is the same again")
 		assert.Equal(t, written, string(bytes), "the argument stays")
 	}
 }
 
 func TestPatchInOneForm(t *testing.T) {
-	assert.Nil(t, apps.PatchInOneForm(nil))
-	assert.Nil(t, apps.PatchInOneForm(&runtime.RawExtension{}))
-	assert.Nil(t, apps.PatchInOneForm(&runtime.RawExtension{Raw: []byte("null")}))
-	assert.Equal(t, `{"a":1}`, string(apps.PatchInOneForm(&runtime.RawExtension{Raw: []byte(`{"a": 1}`)}).Raw))
+	assert.Nil(t, apps.CanonicalPatch(nil))
+	assert.Nil(t, apps.CanonicalPatch(&runtime.RawExtension{}))
+	assert.Nil(t, apps.CanonicalPatch(&runtime.RawExtension{Raw: []byte("null")}))
+	assert.Equal(t, `{"a":1}`, string(apps.CanonicalPatch(&runtime.RawExtension{Raw: []byte(`{"a": 1}`)}).Raw))
 }

@@ -13,7 +13,7 @@ import (
 func SidecarSetSettings() []annotation.Setting[*SidecarSet] {
 	return []annotation.Setting[*SidecarSet]{{
 		Key: pub.SidecarSetCustomVersionKey, Label: true,
-		Usual: func(text string) string { return text },
+		Normalize: func(text string) string { return text },
 		Text:  func(set *SidecarSet) string { return set.Spec.CustomVersion },
 		Set:   func(set *SidecarSet, text string) { set.Spec.CustomVersion = text },
 	}}

@@ -31,7 +31,7 @@ type ResourceDistributionList struct {
 }
 
 // ResourceDistributionSpec defines the object to copy and the target namespaces. The fields are explained in v1beta1.
-// The resource is JSON in one form: see OneJSONForm.
+// The resource is JSON in one form: see CanonicalJSON.
 type ResourceDistributionSpec struct {
 	Resource runtime.RawExtension
 	Targets  ResourceDistributionTargets

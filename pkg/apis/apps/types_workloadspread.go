@@ -70,7 +70,7 @@ type AdaptiveWorkloadSpreadStrategy struct {
 	RescheduleCriticalSeconds *int32
 }
 
-// WorkloadSpreadSubset is where Pods go. Its patch is JSON in one form: see OneJSONForm.
+// WorkloadSpreadSubset is where Pods go. Its patch is JSON in one form: see CanonicalJSON.
 type WorkloadSpreadSubset struct {
 	Name                  string
 	RequiredNodeSelector  *corev1.NodeSelectorTerm

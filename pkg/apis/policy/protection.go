@@ -26,8 +26,8 @@ type Protection struct {
 	Text func(spec *PodUnavailableBudgetSpec) string
 }
 
-// Usual is the text that the field has where the annotation has this one.
-func (p *Protection) Usual(text string) string {
+// Normalize is the text that the field has where the annotation has this one.
+func (p *Protection) Normalize(text string) string {
 	spec := &PodUnavailableBudgetSpec{}
 	p.Set(spec, text)
 	return p.Text(spec)
@@ -55,7 +55,7 @@ func Protections() []Protection {
 func Settings() (settings []annotation.Setting[*PodUnavailableBudget]) {
 	for _, protection := range Protections() {
 		settings = append(settings, annotation.Setting[*PodUnavailableBudget]{
-			Key: protection.Annotation, Usual: protection.Usual,
+			Key: protection.Annotation, Normalize: protection.Normalize,
 			Text: func(budget *PodUnavailableBudget) string { return protection.Text(&budget.Spec) },
 			Set:  func(budget *PodUnavailableBudget, text string) { protection.Set(&budget.Spec, text) },
 		})

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// keyFields are the fields that tell the elements of our own lists apart, in Go. The list types of Kubernetes say theirs in a tag.
+// keyFields are the Go fields that identify the elements of our own lists. The list types of Kubernetes declare theirs in a struct tag.
 var keyFields = []string{"Name", "Tag", "VolumeClaimName", "Key", "Type"}
 
 // keyed returns the path of a field with the keys of list elements in place of their indexes, as in

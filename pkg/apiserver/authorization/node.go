@@ -121,7 +121,7 @@ func hasName(attributes authorizer.Attributes, node string) bool {
 }
 
 // hasLabel returns true if the label selector limits a request to the objects of the node. A selector that allows
-// more values is refused, also if the node is one of them.
+// more values is refused, even if the node is one of them.
 func hasLabel(attributes authorizer.Attributes, node string) bool {
 	requirements, err := attributes.GetLabelSelector()
 	return err == nil && slices.ContainsFunc(requirements, func(r labels.Requirement) bool {

@@ -107,7 +107,7 @@ func (e *Effects) missing(kind *kind, written metav1.Object, deleted bool) strin
 	replaced := found && cached.GetUID() != written.GetUID()
 	if deleted {
 		if found && !replaced {
-			return kind.still + " during the next seconds"
+			return kind.staleText + " during the next seconds"
 		}
 		return ""
 	}
@@ -123,7 +123,7 @@ func (e *Effects) missing(kind *kind, written metav1.Object, deleted bool) strin
 		if namespace.Labels[pub.PodCreationKey] == pub.PodCreationIgnored && namespace.DeletionTimestamp == nil &&
 			!slices.Contains(e.skipped, namespace.Name) {
 			return fmt.Sprintf("new Pods in namespace %s %s before kruise-controller-manager removes the label %s of the namespace",
-				namespace.Name, kind.not, pub.PodCreationKey)
+				namespace.Name, kind.missingText, pub.PodCreationKey)
 		}
 	}
 	return ""

@@ -15,8 +15,8 @@ import (
 // kind is a kind whose writes change new Pods.
 type kind struct {
 	informer cache.SharedIndexInformer
-	// still and not say what new Pods may still get, or do not get yet.
-	still, not string
+	// staleText says what new Pods may still get after a deletion. missingText says what they do not get yet after another write.
+	staleText, missingText string
 	// concerns returns the namespaces whose Pods the object can change, among those of the cache. It returns none if
 	// kube-apiserver asks about the Pods of all namespaces.
 	concerns func(object any, namespaces cache.Indexer) []*corev1.Namespace
@@ -28,21 +28,21 @@ func kindsOf(kruise externalversions.SharedInformerFactory, gate featuregate.Fea
 	kinds := map[string]kind{
 		"sidecarsets": {
 			informer: kruise.Apps().V1beta1().SidecarSets().Informer(), concerns: selected,
-			still: "new Pods may still get the containers of the SidecarSet", not: "do not get the containers of the SidecarSet",
+			staleText: "new Pods may still get the containers of the SidecarSet", missingText: "do not get the containers of the SidecarSet",
 		},
 		"workloadspreads": {
 			informer: kruise.Apps().V1beta1().WorkloadSpreads().Informer(), concerns: own,
-			still: "new Pods may still go to the subsets of the WorkloadSpread", not: "do not go to the subsets of the WorkloadSpread",
+			staleText: "new Pods may still go to the subsets of the WorkloadSpread", missingText: "do not go to the subsets of the WorkloadSpread",
 		},
 		"persistentpodstates": {
 			informer: kruise.Apps().V1beta1().PersistentPodStates().Informer(), concerns: own,
-			still: "new Pods may still return to the nodes of the PersistentPodState", not: "do not return to the nodes of the PersistentPodState",
+			staleText: "new Pods may still return to the nodes of the PersistentPodState", missingText: "do not return to the nodes of the PersistentPodState",
 		},
 	}
 	if gate.Enabled(features.EnablePodProbeMarkerOnServerless) {
 		kinds["podprobemarkers"] = kind{
 			informer: kruise.Apps().V1alpha1().PodProbeMarkers().Informer(), concerns: none,
-			still: "new Pods may still get the probes of the PodProbeMarker",
+			staleText: "new Pods may still get the probes of the PodProbeMarker",
 		}
 	}
 	return kinds

@@ -319,7 +319,7 @@ func TestOpenStoreMayGoAwayAndReturn(t *testing.T) {
 	})
 }
 
-// Before a take-over, a store without objects stays closed also if nothing in the cluster needs it. The message names the command.
+// Before a take-over, a store without objects stays closed even if nothing in the cluster needs it. The message names the command.
 func TestEmptyStoreAwaitsItsTakeover(t *testing.T) {
 	test(t, func(w *world) {
 		w.awaits = true

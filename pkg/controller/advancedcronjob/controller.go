@@ -126,7 +126,7 @@ func (r *Reconciler) runDue(
 	// The count stops one above the limit, because a cron job of each minute can have missed millions of runs.
 	if missed := times.Missed(earliest(cron, base, now), now, tooMany+1); missed > tooMany {
 		r.recorder.Eventf(cron, corev1.EventTypeWarning, "TooManyMissedTimes",
-			"too many missed start times: only the last one starts. Check that the controller runs, and the clocks")
+			"too many missed start times: only the last run starts; check that the controller runs and that the clocks are right")
 	}
 	// lastScheduleTime stays that of the last run that started.
 	if late(cron, due, now) {

@@ -293,7 +293,7 @@ func TestCountsOfADecidedEnd(t *testing.T) {
 	assert.EqualValues(t, []int32{0, 1, 0}, []int32{status.Active, status.Succeeded, status.Failed})
 }
 
-// Case broadcastjob 10: the job goes after its TTL, also if the controller was restarted meanwhile.
+// Case broadcastjob 10: the job goes after its TTL, even if the controller was restarted meanwhile.
 func TestJobIsDeletedAfterItsTTL(t *testing.T) {
 	w := newWorld(t, append(nodes(1), newJob(ttl(10)))...)
 	w.finish()
@@ -308,7 +308,7 @@ func TestJobIsDeletedAfterItsTTL(t *testing.T) {
 	assert.True(t, apierrors.IsNotFound(err))
 }
 
-// Case broadcastjob 11: the deadline counts from the start of the job, also if the controller was restarted meanwhile.
+// Case broadcastjob 11: the deadline counts from the start of the job, even if the controller was restarted meanwhile.
 func TestDeadlineEndsTheJob(t *testing.T) {
 	w := newWorld(t, append(nodes(2), newJob(deadline(5)))...)
 	w.settle()

@@ -15,7 +15,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
-	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 )
@@ -65,7 +65,7 @@ func (r *Reconciler) pass(ctx context.Context, job *v1beta1.BroadcastJob, view *
 	}
 	recheck, reported := r.report(ctx, job, v)
 	for _, due := range []time.Duration{v.recheck, outcome.Recheck} {
-		recheck = engine.Sooner(recheck, due)
+		recheck = delay.Sooner(recheck, due)
 	}
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(failures, reported)
 }
@@ -144,7 +144,7 @@ func deadlineIn(job *v1beta1.BroadcastJob, status *v1beta1.BroadcastJobStatus, n
 	if policy.ActiveDeadlineSeconds == nil || policy.Type == v1beta1.CompletionPolicyNever {
 		return 0, false
 	}
-	return status.StartTime.Add(controller.Seconds(*policy.ActiveDeadlineSeconds)).Sub(now), true
+	return status.StartTime.Add(delay.Seconds(*policy.ActiveDeadlineSeconds)).Sub(now), true
 }
 
 // seenFailures returns how many failed Pods the user has seen: a job that paused for them goes on in spite of them. An annotation

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,11 +197,11 @@ func TestRestartWithThousandPodsChangesNone(t *testing.T) {
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		caches.Start(ctx, deps.Needs())
-		done := make(chan error)
-		go func() { done <- c.Run(ctx) }()
+		var running sync.WaitGroup
+		running.Go(func() { c.Run(ctx) })
 		<-time.After(time.Minute)
 		cancel()
-		require.NoError(t, <-done)
+		running.Wait()
 		caches.Wait()
 		assert.Equal(t, 1, passes)
 		assert.Empty(t, w.Writes())

@@ -301,3 +301,25 @@ func TestSettlingBeginsWhenTheNodeHasSeenTheChange(t *testing.T) {
 	w.step()
 	assert.True(t, released())
 }
+
+// A Pod whose update in place is not finished keeps its claims when the template changes again, although a surge Pod exists.
+// Case lifecycle 13.
+func TestTemplateChangesDuringAnUpdateInPlaceWithSurge(t *testing.T) {
+	w := rolled(t, "", newSet(3, policy(pub.InPlaceIfPossiblePodUpdatePolicy), knobs("", "1", "1"), dataClaims("1")))
+	before := w.names()
+	w.edit(image("app:2"))
+	for range 3 { // Without the kubelet, so the update of a Pod has begun and is not finished.
+		w.step()
+	}
+	require.Len(t, w.Pods(), 4)
+	w.edit(image("app:3"))
+	for range 4 {
+		w.step()
+	}
+	assert.Subset(t, w.names(), before)
+	w.settle()
+	require.Len(t, w.Pods(), 3)
+	for _, pod := range w.Pods() {
+		assert.Equal(t, "app:3", pod.Status.ContainerStatuses[0].Image)
+	}
+}

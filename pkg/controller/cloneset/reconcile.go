@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 )
@@ -38,7 +39,7 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	planner := newPlanner(view, set, r.settings, r.nodeLabels)
 	if set.DeletionTimestamp != nil {
 		// The garbage collector deletes the Pods. Only the status is updated.
-		status := planner.status(&engine.Outcome{CollisionCount: set.Status.CollisionCount, Whole: true})
+		status := planner.status(&engine.Outcome{CollisionCount: set.Status.CollisionCount, Complete: true})
 		return reconcile.Result{}, r.statuses.Write(ctx, set, &status)
 	}
 	// The status is computed from what the pass observed, not from what it wrote. The writes cause events, and the next pass counts
@@ -50,7 +51,7 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	r.statuses.Pace.Passed(set.UID, int(set.Status.Replicas))
 	// The pass repeats at the earliest of these times. Nothing else would start it: time passes without events.
 	for _, due := range []time.Duration{outcome.Recheck, view.AvailableIn(), planner.deadlineIn(&status)} {
-		recheck = engine.Sooner(recheck, due)
+		recheck = delay.Sooner(recheck, due)
 	}
 	// Go evaluates the arguments in this order: downloads, then podsToDelete, then the deletion of old revisions.
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(

@@ -111,10 +111,11 @@ func (p *planner) deletionStage(limit int) engine.Stage {
 			p.DeletePod(&stage, pod)
 		}
 	}
-	limit = p.deleteSome(&stage, p.picked(), limit)
+	picked := p.picked()
+	limit = p.deleteSome(&stage, picked, limit)
 	p.deleteSome(&stage, p.surplus(), limit)
-	// Strays are deleted only if nothing else can be, because other deletions also make room.
-	if stage.Empty() {
+	// Strays are deleted only if a picked Pod waits and nothing else can be deleted, because other deletions also make room.
+	if len(picked) > 0 && stage.Empty() {
 		p.deleteStray(&stage)
 	}
 	return stage
@@ -136,12 +137,12 @@ func (p *planner) deleteSome(stage *engine.Stage, pods []*corev1.Pod, limit int)
 
 // deleteStray deletes Pods beyond the replicas that are not available and whose revision is no longer wanted. Such Pods can fill
 // the surge. Without this step, a Pod picked for deletion would wait forever for a surge Pod, and the surge Pod would wait
-// forever for room.
+// forever for room. A Pod that is being updated in place stays, with its claims: the update goes on to the newest revision.
 func (p *planner) deleteStray(stage *engine.Stage) {
 	// room keeps the number of Pods at the replicas or above, so that no stray has to be created again.
 	room := len(p.Pods) - p.Replicas
 	for _, pod := range p.Pods {
-		if room > 0 && !p.Available(pod) && !engine.PreparingDelete(pod) && p.stray(pod) {
+		if room > 0 && !p.Available(pod) && !engine.PreparingDelete(pod) && p.stray(pod) && !lifecycle.Updating(pod) {
 			p.DeletePod(stage, pod)
 			room--
 		}

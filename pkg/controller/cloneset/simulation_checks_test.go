@@ -88,14 +88,14 @@ func (s *simulation) check(seen []*corev1.Pod) {
 		}
 	}
 	if lost > 0 {
-		require.GreaterOrEqual(s.T, serve, replicas-maxUnavailable, "too many unavailable by the controller's own doing\n%s", s.Story())
+		require.GreaterOrEqual(s.T, serve, replicas-maxUnavailable, "too many unavailable by the controller's own doing\n%s", s.History())
 	}
 	created := 0
 	for name := range s.wrote {
 		created += one(!known[name])
 	}
 	if created > 0 {
-		require.LessOrEqual(s.T, s.counted(set), replicas+maxSurge, "too many Pods\n%s", s.Story())
+		require.LessOrEqual(s.T, s.counted(set), replicas+maxSurge, "too many Pods\n%s", s.History())
 	}
 }
 
@@ -121,7 +121,7 @@ func (s *simulation) checkNumber() {
 	for _, pod := range s.active() {
 		count += one(!engine.PreparingDelete(pod))
 	}
-	require.LessOrEqual(s.T, count, s.ceiling, "a creation makes too many Pods\n%s", s.Story())
+	require.LessOrEqual(s.T, count, s.ceiling, "a creation makes too many Pods\n%s", s.History())
 }
 
 // checkUpdate verifies each change of a running container. The Pod must be out of service before the change until the node
@@ -136,12 +136,12 @@ func (s *simulation) checkUpdate(pod *corev1.Pod) {
 	held := controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
 	if s.images[pod.Name] == container.Image {
 		if held != nil && held.Status == corev1.ConditionTrue && len(pod.Status.ContainerStatuses) > 0 {
-			require.Equal(s.T, container.Image, pod.Status.ContainerStatuses[0].Image, "%s serves before its update\n%s", pod.Name, s.Story())
+			require.Equal(s.T, container.Image, pod.Status.ContainerStatuses[0].Image, "%s serves before its update\n%s", pod.Name, s.History())
 		}
 		return
 	}
 	s.images[pod.Name] = container.Image
-	require.True(s.T, held != nil && held.Status == corev1.ConditionFalse, "%s serves while a container changes\n%s", pod.Name, s.Story())
+	require.True(s.T, held != nil && held.Status == corev1.ConditionFalse, "%s serves while a container changes\n%s", pod.Name, s.History())
 	state, err := record.Read(pod)
 	require.NoError(s.T, err)
 	running := ""
@@ -151,11 +151,11 @@ func (s *simulation) checkUpdate(pod *corev1.Pod) {
 	// A change that replaced the waiting change has no grace period.
 	if waited := s.waiting[pod.Name]; waited != nil && waited.Revision == state.Revision {
 		grace := time.Duration(waited.GraceSeconds) * time.Second
-		require.GreaterOrEqual(s.T, s.Clock.Now().Sub(held.LastTransitionTime.Time), grace, "%s: no grace\n%s", pod.Name, s.Story())
+		require.GreaterOrEqual(s.T, s.Clock.Now().Sub(held.LastTransitionTime.Time), grace, "%s: no grace\n%s", pod.Name, s.History())
 	}
 	delete(s.waiting, pod.Name)
 	require.Equal(s.T, running, state.LastContainerStatuses[container.Name].ContainerID,
-		"%s: the record names another instance\n%s", pod.Name, s.Story())
+		"%s: the record names another instance\n%s", pod.Name, s.History())
 }
 
 // mounts returns the names of the claims that a Pod mounts.
@@ -183,10 +183,10 @@ func (s *simulation) checkMounts(pod *corev1.Pod) {
 	for _, claim := range s.Server.Claims() {
 		if slices.Contains(mounts(pod), claim.Name) {
 			found++
-			require.False(s.T, s.purged[claim.UID], "%s mounts %s of a Pod that was deleted on purpose\n%s", pod.Name, claim.Name, s.Story())
+			require.False(s.T, s.purged[claim.UID], "%s mounts %s of a Pod that was deleted on purpose\n%s", pod.Name, claim.Name, s.History())
 		}
 	}
-	require.Len(s.T, mounts(pod), found, "%s lacks claims\n%s", pod.Name, s.Story())
+	require.Len(s.T, mounts(pod), found, "%s lacks claims\n%s", pod.Name, s.History())
 }
 
 // withdrawn reports whether the partition holds Pods at a revision that never becomes ready. Then picked and surplus Pods may
@@ -205,24 +205,24 @@ func (s *simulation) converged() {
 		return
 	}
 	for _, pod := range s.Server.Pods() {
-		require.Equal(s.T, pod.Labels["app"] == "web", metav1.GetControllerOfNoCopy(pod) != nil, "owner of %s\n%s", pod.Name, s.Story())
+		require.Equal(s.T, pod.Labels["app"] == "web", metav1.GetControllerOfNoCopy(pod) != nil, "owner of %s\n%s", pod.Name, s.History())
 	}
 	pods, updated, available := s.active(), 0, 0
 	for _, pod := range pods {
 		updated += one(history.Matches(revisionLabel(pod), set.Status.UpdateRevision))
 		available += one(s.available(set, pod))
-		require.True(s.T, lifecycle.Serves(lifecycle.Of(pod)), "%s is %s\n%s", pod.Name, lifecycle.Of(pod), s.Story())
-		require.NotContains(s.T, pod.Labels, pub.SpecifiedDeleteKey, s.Story())
+		require.True(s.T, lifecycle.Serves(lifecycle.Of(pod)), "%s is %s\n%s", pod.Name, lifecycle.Of(pod), s.History())
+		require.NotContains(s.T, pod.Labels, pub.SpecifiedDeleteKey, s.History())
 		for _, gate := range pod.Spec.ReadinessGates {
-			require.Equal(s.T, corev1.ConditionTrue, controllertest.ConditionOf(pod, gate.ConditionType).Status, s.Story())
+			require.Equal(s.T, corev1.ConditionTrue, controllertest.ConditionOf(pod, gate.ConditionType).Status, s.History())
 		}
 	}
-	require.Empty(s.T, set.Spec.ScaleStrategy.PodsToDelete, s.Story())
-	require.Equal(s.T, replicas, len(pods), s.Story())
-	require.GreaterOrEqual(s.T, updated, replicas-partition, s.Story())
-	require.Equal(s.T, replicas, available, s.Story())
+	require.Empty(s.T, set.Spec.ScaleStrategy.PodsToDelete, s.History())
+	require.Equal(s.T, replicas, len(pods), s.History())
+	require.GreaterOrEqual(s.T, updated, replicas-partition, s.History())
+	require.Equal(s.T, replicas, available, s.History())
 	if s.gates.rollback && set.Status.CurrentRevision != set.Status.UpdateRevision {
-		require.Equal(s.T, replicas-partition, updated, s.Story())
+		require.Equal(s.T, replicas-partition, updated, s.History())
 	}
 	s.convergedStatus(set, updated, available)
 	s.convergedClaims(set, pods)
@@ -230,10 +230,10 @@ func (s *simulation) converged() {
 
 func (s *simulation) convergedStatus(set *v1beta1.CloneSet, updated, available int) {
 	status := &set.Status
-	require.Equal(s.T, set.Generation, status.ObservedGeneration, s.Story())
+	require.Equal(s.T, set.Generation, status.ObservedGeneration, s.History())
 	require.Equal(s.T, []int{replicasOf(set), updated, available},
-		[]int{int(status.Replicas), int(status.UpdatedReplicas), int(status.AvailableReplicas)}, s.Story())
-	require.Empty(s.T, status.Conditions, s.Story())
+		[]int{int(status.Replicas), int(status.UpdatedReplicas), int(status.AvailableReplicas)}, s.History())
+	require.Empty(s.T, status.Conditions, s.History())
 }
 
 // convergedClaims verifies the owners of the claims. With claim reuse, the workload controls the claims of each Pod, so the
@@ -248,10 +248,10 @@ func (s *simulation) convergedClaims(set *v1beta1.CloneSet, pods []*corev1.Pod) 
 	for _, claim := range s.Server.Claims() {
 		owner := metav1.GetControllerOf(claim)
 		if set.Spec.ScaleStrategy.EnablePVCReuse && mounted[claim.Name] {
-			require.Equal(s.T, set.UID, owner.UID, "%s\n%s", claim.Name, s.Story())
+			require.Equal(s.T, set.UID, owner.UID, "%s\n%s", claim.Name, s.History())
 		}
 		if !set.Spec.ScaleStrategy.EnablePVCReuse && owner.UID == set.UID {
-			require.True(s.T, mounted[claim.Name], "%s is left over\n%s", claim.Name, s.Story())
+			require.True(s.T, mounted[claim.Name], "%s is left over\n%s", claim.Name, s.History())
 		}
 	}
 }
@@ -262,7 +262,7 @@ func (s *simulation) nothingUndone(picked map[string]int) {
 	for revision, created := range s.created {
 		deleted := s.deleted[revision]
 		require.LessOrEqual(s.T, min(created, deleted), picked[revision],
-			"%d created and %d deleted at %s\n%s", created, deleted, revision, s.Story())
+			"%d created and %d deleted at %s\n%s", created, deleted, revision, s.History())
 	}
 }
 
@@ -282,7 +282,7 @@ func TestScalingAloneIsExact(t *testing.T) {
 		for _, n := range s.created {
 			created += n
 		}
-		require.Equal(t, replicasOf(s.Workloads.Newest()), len(s.active()), s.Story())
-		require.Equal(t, max(0, len(s.active())-from), created, s.Story())
+		require.Equal(t, replicasOf(s.Workloads.Newest()), len(s.active()), s.History())
+		require.Equal(t, max(0, len(s.active())-from), created, s.History())
 	}
 }

@@ -130,8 +130,8 @@ func (s *simulation) pass() bool {
 		s.ceiling = max(s.ceiling, replicasOf(set)+maxSurge)
 		result, err := s.r.Reconcile(ctx, set)
 		s.check(seen)
-		if !s.Server.Trouble && s.Server.Quota >= 1000 {
-			require.NoError(s.T, err, s.Story())
+		if !s.Server.Faults && s.Server.Quota >= 1000 {
+			require.NoError(s.T, err, s.History())
 		}
 		return result, err
 	})
@@ -144,7 +144,7 @@ func simulate(t *testing.T, seed uint64) {
 			s.disturb()
 		}
 		s.pass()
-		s.Surroundings(false)
+		s.AdvanceNodes(false)
 	}
 	s.peace()
 	s.Run(s.pass)

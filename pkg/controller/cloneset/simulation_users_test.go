@@ -82,7 +82,7 @@ func (s *simulation) disturbOne() {
 			}
 		})
 	case 2:
-		s.Sicken(pod.Name)
+		s.ToggleReady(pod.Name)
 	case 3:
 		s.Logf("fail %s", pod.Name)
 		s.Server.ChangePod(pod.Name, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
@@ -132,7 +132,7 @@ func (s *simulation) specify() string {
 
 // peace ends all failures, and sets a spec that can be reached.
 func (s *simulation) peace() {
-	s.Peace()
+	s.StopFaults()
 	s.edit(func(spec *v1beta1.CloneSetSpec) { spec.UpdateStrategy.RollingUpdate.Paused = false })
 	s.image("app:" + s.Pick("1", "2", "3"))
 }

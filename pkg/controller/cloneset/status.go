@@ -23,7 +23,7 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.CloneSetStatus {
 		ObservedGeneration: old.ObservedGeneration, Replicas: int32(len(p.Pods)), LabelSelector: p.Selector.String(),
 		UpdateRevision: p.Update.Name, CurrentRevision: p.Current.Name, CollisionCount: outcome.CollisionCount,
 	}
-	if outcome.Whole {
+	if outcome.Complete {
 		status.ObservedGeneration = p.set.Generation
 	}
 	for _, pod := range p.Pods {

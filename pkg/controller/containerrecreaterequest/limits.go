@@ -2,7 +2,6 @@ package containerrecreaterequest
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/delay"
 )
 
 const (
@@ -89,8 +89,8 @@ func responseLimit(request *v1beta1.ContainerRecreateRequest) *time.Time {
 	}
 	strategy := request.Spec.Strategy
 	// The agent needs the drain, the stop of a container, and the time that any answer may take.
-	toStop := seconds(ptr.Deref(strategy.TerminationGracePeriodSeconds, defaultGrace)) + stopMargin
-	return new(since.Add(seconds(*strategy.UnreadyGracePeriodSeconds)).Add(toStop).Add(responseTimeout))
+	toStop := delay.Seconds(ptr.Deref(strategy.TerminationGracePeriodSeconds, defaultGrace)) + stopMargin
+	return new(since.Add(delay.Seconds(*strategy.UnreadyGracePeriodSeconds)).Add(toStop).Add(responseTimeout))
 }
 
 // answered reports whether the agent has stopped a container, has tried to, or says why it does not. From then on, the agent is known to
@@ -163,10 +163,5 @@ func deadline(request *v1beta1.ContainerRecreateRequest) *time.Time {
 	if number == nil {
 		return nil
 	}
-	return new(request.CreationTimestamp.Add(seconds(*number)))
-}
-
-// seconds returns a duration that does not overflow. 68 years, which is the largest number here, are as good as no limit.
-func seconds(number int64) time.Duration {
-	return time.Duration(min(number, math.MaxInt32)) * time.Second
+	return new(request.CreationTimestamp.Add(delay.Seconds(*number)))
 }

@@ -34,14 +34,14 @@ var (
 // way networks, quotas and other clients do. It is not safe for concurrent use.
 type Server struct {
 	Rand *rand.Rand
-	// Trouble makes requests fail: the server rejects them, answers with an unspecific error, or carries them out without an
+	// Faults makes requests fail: the server rejects them, answers with an unspecific error, or carries them out without an
 	// answer.
-	Trouble bool
+	Faults bool
 	// Quota is the maximum number of Pods.
 	Quota int
 	// WritesLeft is the number of writes until the controller is killed. If negative, the controller is not killed.
 	WritesLeft int
-	// Interfere is called between some writes while Trouble is set. It may change anything.
+	// Interfere is called between some writes while Faults is set. It may change anything.
 	Interfere func()
 	// OnWrite is called for each write that the server carries out.
 	OnWrite func(verb string, object metav1.Object)
@@ -111,11 +111,11 @@ func (s *Server) remove(resource schema.GroupResource, name string) {
 	s.log = append(s.log, entry{version: s.version, resource: resource, name: name})
 }
 
-// fate is what happens to a write.
-type fate int
+// writeResult is what happens to a write.
+type writeResult int
 
 const (
-	fine fate = iota
+	fine writeResult = iota
 	refused
 	failed
 	answerLost
@@ -124,14 +124,14 @@ const (
 // chance sets the probability of each kind of trouble: one in chance writes.
 const chance = 25
 
-// fate decides what happens to a write, and returns its error.
-func (s *Server) fate() (fate, error) {
+// resultOfWrite decides what happens to a write, and returns its error.
+func (s *Server) resultOfWrite() (writeResult, error) {
 	if s.WritesLeft == 0 {
 		return refused, errKilled
 	}
 	s.WritesLeft--
 	s.silent = false
-	if !s.Trouble {
+	if !s.Faults {
 		return fine, nil
 	}
 	if s.Rand.IntN(chance/5) == 0 {
@@ -158,8 +158,8 @@ func (s *Server) Write(change func() (metav1.Object, error)) (metav1.Object, err
 // write carries out a change or not, and returns what the caller learns.
 func write[T metav1.Object](s *Server, verb string, change func() (T, error)) (T, error) {
 	var none T
-	fate, trouble := s.fate()
-	if fate == refused || fate == failed {
+	result, trouble := s.resultOfWrite()
+	if result == refused || result == failed {
 		return none, trouble
 	}
 	object, err := change()
@@ -167,7 +167,7 @@ func write[T metav1.Object](s *Server, verb string, change func() (T, error)) (T
 		return none, err
 	}
 	s.OnWrite(verb, object)
-	if fate == answerLost {
+	if result == answerLost {
 		return none, trouble
 	}
 	return object, nil
@@ -179,7 +179,7 @@ func read[T metav1.Object](s *Server, objects table[T], resource schema.GroupRes
 	if s.WritesLeft == 0 {
 		return none, errKilled
 	}
-	if s.Trouble && (s.silent || s.Rand.IntN(chance) == 0) {
+	if s.Faults && (s.silent || s.Rand.IntN(chance) == 0) {
 		s.silent = false
 		return none, apierrors.NewServiceUnavailable("away")
 	}
@@ -199,7 +199,7 @@ func (s *Server) CreatePod(_ context.Context, pod *corev1.Pod, dryRun bool) (*co
 	if dryRun {
 		return pod, s.admit(pod)
 	}
-	if s.Trouble && s.WritesLeft != 0 && s.Rand.IntN(2*chance) == 0 {
+	if s.Faults && s.WritesLeft != 0 && s.Rand.IntN(2*chance) == 0 {
 		s.late, s.silent = append(s.late, pod), s.Rand.IntN(2) == 0
 		return nil, apierrors.NewTimeoutError("no answer", 1)
 	}

@@ -50,8 +50,8 @@ type Simulation[T interface {
 	Guard     *consistency.Guard
 	// Restart starts a controller with empty memory after a kill.
 	Restart func()
-	// Trouble is true while caches lag and the controller is killed.
-	Trouble bool
+	// Faults is true while caches lag and the controller is killed.
+	Faults bool
 	// Sick are the Pods that their nodes report as not ready.
 	Sick map[string]bool
 	// Began is the controller's time at the start of the last pass.
@@ -73,11 +73,11 @@ func NewSimulation[T interface {
 	s := &Simulation[T]{
 		T: t, Rand: random, Server: server, Caches: NewLaggingCaches(server), Clock: clocktesting.NewFakePassiveClock(Now),
 		Workloads: &Versions[T]{Server: server, Resource: resource}, Node: &Node{Now: Now, Broken: broken},
-		Trouble: random.IntN(2) == 0, Sick: map[string]bool{},
+		Faults: random.IntN(2) == 0, Sick: map[string]bool{},
 	}
-	server.Trouble = s.Trouble
+	server.Faults = s.Faults
 	s.skew = time.Duration(random.IntN(7)-3) * time.Second
-	s.Logf("seed %d trouble=%t skew=%s", seed, s.Trouble, s.skew)
+	s.Logf("seed %d trouble=%t skew=%s", seed, s.Faults, s.skew)
 	return s
 }
 
@@ -97,20 +97,20 @@ func (s *Simulation[T]) catchUp() {
 	s.Workloads.CatchUp()
 }
 
-// Logf adds a line to the story.
+// Logf adds a line to the history.
 func (s *Simulation[T]) Logf(format string, args ...any) {
 	s.log = append(s.log, fmt.Sprintf(format, args...))
 }
 
-// Story returns all that happened, one line each.
-func (s *Simulation[T]) Story() string { return strings.Join(s.log, "\n") }
+// History returns all that happened, one line each.
+func (s *Simulation[T]) History() string { return strings.Join(s.log, "\n") }
 
 // Pick returns one of the options.
 func (s *Simulation[T]) Pick(options ...string) string { return options[s.Rand.IntN(len(options))] }
 
 // SlowRequest lets time pass, because some requests take long.
 func (s *Simulation[T]) SlowRequest() {
-	if s.Server.Trouble && s.Rand.IntN(10) == 0 {
+	if s.Server.Faults && s.Rand.IntN(10) == 0 {
 		s.Clock.SetTime(s.Clock.Now().Add(time.Duration(s.Rand.IntN(1500)) * time.Millisecond))
 	}
 }
@@ -121,10 +121,10 @@ func (s *Simulation[T]) Pass(reconcileOnce func(context.Context, T) (reconcile.R
 	s.Began = s.Clock.Now()
 	s.Node.Now = s.Began.Add(s.skew)
 	s.Server.WritesLeft = -1
-	if s.Trouble && s.Rand.IntN(6) == 0 {
+	if s.Faults && s.Rand.IntN(6) == 0 {
 		s.Server.WritesLeft = s.Rand.IntN(4)
 	}
-	if s.Trouble && s.Rand.IntN(2) == 0 {
+	if s.Faults && s.Rand.IntN(2) == 0 {
 		s.Caches.Lag()
 		s.Workloads.Lag()
 	} else {
@@ -155,7 +155,7 @@ func (s *Simulation[T]) Run(pass func() bool) {
 	quiet := 0
 	for range 600 {
 		acted := pass()
-		if s.Surroundings(true) || acted {
+		if s.AdvanceNodes(true) || acted {
 			quiet = 0
 			continue
 		}
@@ -165,12 +165,12 @@ func (s *Simulation[T]) Run(pass func() bool) {
 		}
 		s.Clock.SetTime(s.Clock.Now().Add(s.due))
 	}
-	require.Failf(s.T, "it never comes to rest", "%s", s.Story())
+	require.Failf(s.T, "it never comes to rest", "%s", s.History())
 }
 
-// Peace ends all failures.
-func (s *Simulation[T]) Peace() {
-	s.Trouble, s.Server.Trouble, s.Server.Quota = false, false, 1000
+// StopFaults ends all failures.
+func (s *Simulation[T]) StopFaults() {
+	s.Faults, s.Server.Faults, s.Server.Quota = false, false, 1000
 	s.Server.Arrive()
 	clear(s.Sick)
 	s.Logf("peace")
@@ -205,14 +205,14 @@ func (s *Simulation[T]) Interfere(pod *corev1.Pod) {
 	s.Server.ChangePod(pod.Name, change)
 }
 
-// Sicken makes the node report a Pod as not ready, or as ready again.
-func (s *Simulation[T]) Sicken(name string) {
+// ToggleReady makes the node report a Pod as not ready, or as ready again.
+func (s *Simulation[T]) ToggleReady(name string) {
 	s.Sick[name] = !s.Sick[name]
 	s.Logf("sick %s %t", name, s.Sick[name])
 }
 
-// Surroundings lets some or all nodes and listeners of hooks make progress. It returns whether anything changed.
-func (s *Simulation[T]) Surroundings(all bool) (changed bool) {
+// AdvanceNodes lets some or all nodes and listeners of hooks make progress. It returns whether anything changed.
+func (s *Simulation[T]) AdvanceNodes(all bool) (changed bool) {
 	s.Server.Arrive()
 	for _, pod := range s.Server.Pods() {
 		if !all && s.Rand.IntN(2) == 0 {
@@ -248,7 +248,7 @@ func (s *Simulation[T]) stop(pod *corev1.Pod) {
 // progress lets the Pod's node and the listeners of its hooks act.
 func (s *Simulation[T]) progress(pod *corev1.Pod) {
 	answer(pod)
-	if s.Trouble && s.Rand.IntN(4) == 0 {
+	if s.Faults && s.Rand.IntN(4) == 0 {
 		s.Node.Halt(pod)
 		return
 	}

@@ -37,7 +37,7 @@ type Reconciler struct {
 	engine *engine.Engine
 	// settings are fixed when the controller is built.
 	settings settings
-	// nodes finds a node that an existing Pod names, also if the DaemonSet no longer selects it. pods finds a Pod that has lost its
+	// nodes finds a node that an existing Pod names, even if the DaemonSet no longer selects it. pods finds a Pod that has lost its
 	// owner.
 	nodes corelisters.NodeLister
 	pods  corelisters.PodLister

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/nodefit"
 	"kruise.io/kruise/pkg/workload/ordering"
@@ -24,7 +25,7 @@ func (p *planner) manage(a amounts) (engine.Stage, error) {
 	stage := engine.Stage{Aim: engine.Scale}
 	var missing []*place
 	for _, at := range p.places {
-		if p.manageNode(&stage, at, a.maxSurge > 0) {
+		if p.manageNode(&stage, at, a) {
 			missing = append(missing, at)
 		}
 	}
@@ -36,7 +37,7 @@ func (p *planner) manage(a amounts) (engine.Stage, error) {
 
 // manageNode deletes what is to go from a node, and returns whether a Pod is missing there. A node whose Pods ended gets a new Pod
 // only after they are deleted, in a later pass.
-func (p *planner) manageNode(stage *engine.Stage, at *place, surges bool) (missing bool) {
+func (p *planner) manageNode(stage *engine.Stage, at *place, a amounts) (missing bool) {
 	switch {
 	// The next pass sees the adopted Pod. A creation now could make a second Pod on the node.
 	case at.adopting:
@@ -59,9 +60,9 @@ func (p *planner) manageNode(stage *engine.Stage, at *place, surges bool) (missi
 			}
 		}
 	default:
-		running := p.deleteEnded(stage, at)
+		running := p.deleteEnded(stage, at, a.burst)
 		// With surge, a node may have an old Pod and its replacement.
-		if surges {
+		if a.maxSurge > 0 {
 			p.keepTwo(stage, running)
 			// A Pod that ended is deleted first here too, unless a hook holds it. Otherwise Pods that always fail would be created without
 			// a delay.
@@ -81,8 +82,8 @@ func ended(pod *corev1.Pod) bool {
 }
 
 // deleteEnded deletes the Pods of a node that ended, and those whose deletion waits for a hook. It returns the other Pods that are
-// not terminating.
-func (p *planner) deleteEnded(stage *engine.Stage, at *place) (running []*corev1.Pod) {
+// not terminating. A failed Pod beyond the burst stays until a later pass, and its node waits no longer for that.
+func (p *planner) deleteEnded(stage *engine.Stage, at *place, burst int) (running []*corev1.Pod) {
 	wait := p.failedWait(at.name)
 	for _, pod := range at.pods {
 		switch {
@@ -91,10 +92,13 @@ func (p *planner) deleteEnded(stage *engine.Stage, at *place) (running []*corev1
 			p.DeletePod(stage, pod)
 		// The failed Pod stays on its node until the delay is over, so no new Pod is created there.
 		case pod.Status.Phase == corev1.PodFailed && wait > 0:
-			p.recheck = engine.Sooner(p.recheck, wait)
+			p.recheck = delay.Sooner(p.recheck, wait)
+		case pod.Status.Phase == corev1.PodFailed && len(stage.Delete) >= burst:
 		// The first deletion on a node is at once. Each one makes the next one wait longer.
 		case pod.Status.Phase == corev1.PodFailed:
-			p.opened = append(p.opened, at.name)
+			if !slices.Contains(p.opened, at.name) {
+				p.opened = append(p.opened, at.name)
+			}
 			p.endedEvent(stage, pod, at.name, "FailedDaemonPod", "Found failed daemon pod %s/%s on node %s, will try to kill it")
 			p.DeletePod(stage, pod)
 		case pod.Status.Phase == corev1.PodSucceeded:
@@ -137,7 +141,7 @@ func (p *planner) keepTwo(stage *engine.Stage, running []*corev1.Pod) {
 	if left := p.standsInAfter(updated); !p.Ready(outdated) || left == 0 && p.Serving(updated) {
 		p.DeletePod(stage, outdated)
 	} else {
-		p.recheck = engine.Sooner(p.recheck, left)
+		p.recheck = delay.Sooner(p.recheck, left)
 	}
 }
 

@@ -208,6 +208,22 @@ func TestBurstLimitsAPass(t *testing.T) {
 	}
 }
 
+// The back-off of a node begins when its failed Pod is deleted, not when it waits for a pass with room for the deletion.
+// Cases daemonset 14, 25.
+func TestBurstDelaysNoFailedPod(t *testing.T) {
+	w := rolled(t, "", newSet(func(s *v1beta1.DaemonSetSpec) { s.BurstReplicas = amount("1") }), nodes(4))
+	for _, node := range w.nodesWithPods() {
+		w.changePod(w.on(node), func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
+	}
+	before := w.Clock.Now()
+	w.settle()
+	for _, node := range []string{"n1", "n2", "n3", "n4"} {
+		assert.NotEqual(t, corev1.PodFailed, w.on(node).Status.Phase, node)
+	}
+	assert.Len(t, w.eventsLike("Warning FailedDaemonPod"), 4, "one for each Pod")
+	assert.Less(t, w.Clock.Now().Sub(before), 2*time.Second)
+}
+
 // Case daemonset 15: a preDelete hook holds a Pod whose node is no longer selected.
 func TestHookHoldsAPodOfALostNode(t *testing.T) {
 	hooked := func(s *v1beta1.DaemonSetSpec) {

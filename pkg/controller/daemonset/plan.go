@@ -42,12 +42,12 @@ func (r *Reconciler) newPlanner(v *engine.View, set *v1beta1.DaemonSet) (*planne
 	p := &planner{
 		View: v, settings: r.settings, set: set, rolling: rollingOf(set), places: places,
 		failedWait: func(node string) time.Duration { return r.failures.wait(set, node) },
-		// The cache may not show a Pod yet. The creation then fails, and a later pass takes the next name. A Pod in Leaving is released
+		// The cache may not show a Pod yet. The creation then fails, and a later pass takes the next name. A Pod in Released is released
 		// in this pass.
 		released: func(name string) bool {
 			pod, err := r.pods.Pods(set.Namespace).Get(name)
 			return err == nil && (!metav1.IsControlledBy(pod, set) ||
-				slices.ContainsFunc(v.Leaving, func(leaving *corev1.Pod) bool { return leaving.UID == pod.UID }))
+				slices.ContainsFunc(v.Released, func(leaving *corev1.Pod) bool { return leaving.UID == pod.UID }))
 		},
 	}
 	for _, at := range places {
@@ -88,7 +88,7 @@ type amounts struct{ partition, maxUnavailable, maxSurge, burst int }
 
 // amounts resolves the numbers. Under OnDelete, maxUnavailable and maxSurge are zero.
 func (p *planner) amounts() (a amounts, err error) {
-	if a.partition, err = rollout.RoundedDown(p.rolling.Partition, p.desired, 0); err != nil {
+	if a.partition, err = rollout.DaemonSetPartition(p.rolling.Partition, p.desired); err != nil {
 		return a, err
 	}
 	if a.burst, err = rollout.RoundedDown(p.set.Spec.BurstReplicas, p.desired, defaultBurst); err != nil {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/reconcile"
-	"kruise.io/kruise/pkg/workload/engine"
 )
 
 // pass runs one pass over a DaemonSet. The caches already show all writes of the last pass. All parts after the execution run even if
@@ -44,7 +44,7 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.DaemonSet) (reconcil
 	r.statuses.Pace.Passed(set.UID, planner.desired)
 	// Time passes without events, so the pass repeats at the earliest of these times.
 	for _, due := range []time.Duration{outcome.Recheck, planner.recheck, view.AvailableIn()} {
-		recheck = engine.Sooner(recheck, due)
+		recheck = delay.Sooner(recheck, due)
 	}
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(
 		outcome.Scale, outcome.Update, reported,

@@ -86,6 +86,7 @@ func (r *Reconciler) target(set *v1beta1.DaemonSet, selector labels.Selector) (*
 			Format:         revisions,
 			Content:        history.Content{Data: data, Labels: set.Spec.Template.Labels, Annotations: set.Annotations},
 			CollisionCount: set.Status.CollisionCount, Limit: defaultHistoryLimit, LimitUsed: true, Adopts: true,
+			Recorded: history.ShortHash, // As in the label of the Pods.
 		},
 	}
 	// Validation refuses a hook for updates in place, so only preDelete is passed on.

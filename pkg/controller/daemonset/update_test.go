@@ -254,7 +254,9 @@ func TestImageChangesInPlace(t *testing.T) {
 		assert.EqualValues(t, 1, pod.Status.ContainerStatuses[0].RestartCount)
 		assert.Equal(t, "app:2", pod.Status.ContainerStatuses[0].Image)
 		assert.Equal(t, w.set().Status.UpdateRevision, pod.Labels["controller-revision-hash"])
-		assert.True(t, record.Exists(pod))
+		recorded, err := record.Read(pod)
+		require.NoError(t, err)
+		assert.Equal(t, pod.Labels["controller-revision-hash"], recorded.Revision)
 	}
 	events := w.eventsLike("Normal SuccessfulUpdatePodInPlace successfully update pod ")
 	require.Len(t, events, 3)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
-	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/delay"
 )
 
 // verdict is the result of a job so far.
@@ -127,5 +127,5 @@ func timeLeft(job *v1alpha1.EphemeralJob, now time.Time) (left time.Duration, li
 	if job.Spec.ActiveDeadlineSeconds == nil || job.Status.StartTime == nil {
 		return 0, false
 	}
-	return job.Status.StartTime.Add(controller.Seconds(*job.Spec.ActiveDeadlineSeconds)).Sub(now), true
+	return job.Status.StartTime.Add(delay.Seconds(*job.Spec.ActiveDeadlineSeconds)).Sub(now), true
 }

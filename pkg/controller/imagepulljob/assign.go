@@ -16,11 +16,6 @@ import (
 )
 
 const (
-	// defaultTimeout is the timeout of one attempt in seconds, and defaultBackoff is the number of attempts. Both are the defaults of
-	// the API for tags.
-	defaultTimeout = 600
-	defaultBackoff = 3
-
 	// The tag of a job that never ends is pulled again about once a day. The spread keeps the nodes from pulling at the same time.
 	// All values are in seconds.
 	daySeconds, daySpread = 86400, 600
@@ -109,7 +104,8 @@ func (q *request) addSecrets(entry *v1beta1.ImageSpec) (added bool) {
 // the job still counts it.
 func (q *request) pullPolicy() *v1beta1.ImageTagPullPolicy {
 	limits := ptr.Deref(q.job.Spec.PullPolicy, v1beta1.PullPolicy{})
-	timeout, backoff := ptr.Deref(limits.TimeoutSeconds, defaultTimeout), ptr.Deref(limits.BackoffLimit, defaultBackoff)
+	timeout := ptr.Deref(limits.TimeoutSeconds, int32(imagetag.DefaultTimeout/time.Second))
+	backoff := ptr.Deref(limits.BackoffLimit, imagetag.DefaultRetries)
 	policy := &v1beta1.ImageTagPullPolicy{TimeoutSeconds: &timeout, BackoffLimit: &backoff}
 	completion := &q.job.Spec.CompletionPolicy
 	var ttl int64
@@ -118,7 +114,7 @@ func (q *request) pullPolicy() *v1beta1.ImageTagPullPolicy {
 		ttl = daySeconds - daySpread + int64(q.random(2*daySpread))
 	} else {
 		policy.ActiveDeadlineSeconds = completion.ActiveDeadlineSeconds
-		// Without a deadline, all attempts together take this long at most.
+		// Without a deadline, this is the time of all retries. The TTL of a tag begins when its pull has ended.
 		ttl = int64(timeout) * int64(backoff)
 		if completion.ActiveDeadlineSeconds != nil {
 			ttl = *completion.ActiveDeadlineSeconds

@@ -15,6 +15,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
@@ -138,10 +139,10 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	}
 	recheck := r.recheckIn(job, &status, now)
 	if status.CompletionTime == nil {
-		recheck = sooner(recheck, again)
+		recheck = delay.Sooner(recheck, again)
 		// A node that falls silent frees its place for one of these.
 		if len(c.unasked) > 0 {
-			recheck = sooner(recheck, c.soon)
+			recheck = delay.Sooner(recheck, c.soon)
 		}
 	}
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(unknown, pushed)
@@ -166,14 +167,6 @@ func (r *Reconciler) secretsOf(ctx context.Context, job *v1beta1.ImagePullJob) (
 func (r *Reconciler) report(ctx context.Context, job *v1beta1.ImagePullJob, status v1beta1.ImagePullJobStatus) error {
 	return controller.ReplaceStatus(ctx, r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace), job,
 		func(fresh *v1beta1.ImagePullJob) { fresh.Status = status })
-}
-
-// sooner returns the shorter of two delays, where zero means never.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b > 0 && b < a {
-		return b
-	}
-	return a
 }
 
 // recheckIn returns the delay until the job must be reconciled even if nothing changes: for its deadline, and for the Secrets

@@ -93,7 +93,8 @@ func (c *copies) copyOf(source, job string) (*corev1.Secret, error) {
 // create only one copy. The hash of namespace and name keeps sources of the same name in two namespaces apart.
 func newCopy(namespace string, source *corev1.Secret, job string) *corev1.Secret {
 	sum := sha256.Sum256([]byte(keyOf(source)))
-	name := source.Name[:min(len(source.Name), maxName-1-suffix)]
+	// The cut must not leave a dot before the hyphen.
+	name := strings.TrimRight(source.Name[:min(len(source.Name), maxName-1-suffix)], ".-")
 	copied := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-" + hex.EncodeToString(sum[:])[:suffix]}, Type: source.Type,
 	}
@@ -101,9 +102,8 @@ func newCopy(namespace string, source *corev1.Secret, job string) *corev1.Secret
 	return copied
 }
 
-// refresh copies the source's data into the copy and adds the job to the copy's users. It changes the given object, which the
-// caller owns. The type of a Secret cannot change. If the source was created again with another type, it is copied again once no
-// job uses this copy.
+// refresh copies the source's data into the copy, which has the same type, and adds the job to the copy's users. It changes the given
+// object, which the caller owns.
 func refresh(copied, source *corev1.Secret, job string) {
 	// The users are read before the annotations are replaced by those of the source.
 	jobs := referencesOf(copied.Annotations[referencesKey])

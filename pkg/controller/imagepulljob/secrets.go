@@ -153,29 +153,44 @@ func (c *copies) ensure(ctx context.Context, source *corev1.Secret, job *v1beta1
 	if err != nil {
 		return "", err
 	}
-	client := c.kube.CoreV1().Secrets(c.namespace)
-	if existing == nil {
-		wanted := newCopy(c.namespace, source, keyOf(job))
-		created, err := client.Create(ctx, wanted, metav1.CreateOptions{})
-		switch {
-		case err == nil:
-			klog.FromContext(ctx).V(2).Info("Copied a pull secret", "source", klog.KObj(source), "copy", klog.KObj(created))
-			c.guard.Wrote(job.UID, secrets, created.ResourceVersion)
-			return created.Name, nil
-		case !apierrors.IsAlreadyExists(err):
-			return "", fmt.Errorf("copy Secret %s: %w", keyOf(source), err)
-		}
-		// Another job created the copy just now.
-		if existing, err = client.Get(ctx, wanted.Name, metav1.GetOptions{}); err != nil {
-			return "", fmt.Errorf("get Secret %s/%s: %w", c.namespace, wanted.Name, err)
-		}
-		// A Secret of a user, or a copy of another source with the same hash, must not be overwritten.
-		if sourceOf(existing) != keyOf(source) {
-			return "", fmt.Errorf("copy Secret %s: Secret %s/%s exists and is not a copy of it; delete or rename it", keyOf(source), c.namespace,
-				wanted.Name)
+	if existing == nil || existing.Type != source.Type {
+		if existing, err = c.create(ctx, source, existing, job); err != nil {
+			return "", err
 		}
 	}
 	return existing.Name, c.change(ctx, existing, job, func(copied *corev1.Secret) { refresh(copied, source, keyOf(job)) })
+}
+
+// create creates the copy of a source, or returns the one that another job has created just now. The type of a Secret cannot change. So
+// if the source was created again with another type, the outdated copy is deleted, and the new one has its users. outdated may be nil.
+func (c *copies) create(ctx context.Context, source, outdated *corev1.Secret, job *v1beta1.ImagePullJob) (*corev1.Secret, error) {
+	client := c.kube.CoreV1().Secrets(c.namespace)
+	wanted := newCopy(c.namespace, source, keyOf(job))
+	if outdated != nil {
+		if err := c.remove(ctx, outdated); err != nil {
+			return nil, err
+		}
+		setReferences(wanted, append(referencesOf(outdated.Annotations[referencesKey]), keyOf(job)))
+	}
+	created, err := client.Create(ctx, wanted, metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		klog.FromContext(ctx).V(2).Info("Copied a pull secret", "source", klog.KObj(source), "copy", klog.KObj(created))
+		c.guard.Wrote(job.UID, secrets, created.ResourceVersion)
+		return created, nil
+	case !apierrors.IsAlreadyExists(err):
+		return nil, fmt.Errorf("copy Secret %s: %w", keyOf(source), err)
+	}
+	existing, err := client.Get(ctx, wanted.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("get Secret %s/%s: %w", c.namespace, wanted.Name, err)
+	}
+	// A Secret of a user, or a copy of another source with the same hash, must not be overwritten.
+	if sourceOf(existing) != keyOf(source) {
+		return nil, fmt.Errorf("copy Secret %s: Secret %s/%s exists and is not a copy of it; delete or rename it", keyOf(source), c.namespace,
+			wanted.Name)
+	}
+	return existing, nil
 }
 
 // holdsCredentials reports whether Secrets of the type hold registry credentials. Others are never copied: a user who may create a
@@ -224,13 +239,17 @@ func (c *copies) reap(ctx context.Context, key types.NamespacedName) (reconcile.
 	if left := unusedAge - c.clock.Since(c.unusedSince(copied)); left > 0 {
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
-	// If a job uses the copy meanwhile, its resource version changes and the deletion is rejected.
-	err = c.kube.CoreV1().Secrets(c.namespace).Delete(ctx, copied.Name,
+	return reconcile.Result{}, c.remove(ctx, copied)
+}
+
+// remove deletes a copy as it was read. If a job uses it meanwhile, its resource version changes and the copy stays. That is no error.
+func (c *copies) remove(ctx context.Context, copied *corev1.Secret) error {
+	err := c.kube.CoreV1().Secrets(c.namespace).Delete(ctx, copied.Name,
 		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &copied.UID, ResourceVersion: &copied.ResourceVersion}})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return reconcile.Result{}, fmt.Errorf("delete Secret %s/%s: %w", c.namespace, copied.Name, err)
+		return fmt.Errorf("delete Secret %s/%s: %w", c.namespace, copied.Name, err)
 	}
-	return reconcile.Result{}, nil
+	return nil
 }
 
 // unusedSince returns when this version of a copy was first seen without users.

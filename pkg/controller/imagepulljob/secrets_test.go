@@ -258,6 +258,33 @@ func TestSecretCopyFollowsItsSource(t *testing.T) {
 	assert.Less(t, secretsCheck, 5*time.Second)
 }
 
+// A Secret cannot change its type, so a user who needs another one deletes the Secret and creates it again.
+// Case image-predownload 30.
+func TestSecretCopyGetsTheTypeOfItsSource(t *testing.T) {
+	old := source("one")
+	old.Type, old.Data = corev1.SecretTypeDockercfg, map[string][]byte{corev1.DockerConfigKey: []byte("one")}
+	w := newWorld(t, append(nodeImages(2), newJob("a", with("s"), named("n1")), newJob("b", with("s"), named("n2")), old)...)
+	w.settle("a")
+	w.settle("b")
+	w.Kube.PrependReactor("update", "secrets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		written, _ := action.(clienttesting.UpdateAction).GetObject().(*corev1.Secret)
+		if stored := w.copies()[0]; written.Name == stored.Name && written.Type == stored.Type && len(written.Data[corev1.DockerConfigKey]) > 0 {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Secret").GroupKind(), written.Name, nil)
+	})
+	names := w.refs("n1")
+	require.NoError(t, w.Kube.Tracker().Update(corev1.SchemeGroupVersion.WithResource("secrets"), source("two"), "ns"))
+	w.Clock.SetTime(now.Add(secretsCheck))
+	w.step("a")
+	require.Len(t, w.copies(), 1)
+	copied := w.copies()[0]
+	assert.Equal(t, corev1.SecretTypeDockerConfigJson, copied.Type)
+	assert.Equal(t, source("two").Data, copied.Data)
+	assert.Equal(t, "ns/a,ns/b", copied.Annotations["imagepulljobs.kruise.io/references"])
+	assert.Equal(t, names, w.refs("n1"))
+}
+
 // The administrator may limit the namespaces whose Secrets the manager reads.
 func TestUnreadableSecretDelaysNothing(t *testing.T) {
 	w := newWorld(t, append(nodeImages(2), newJob("a", with("s")), source("one"))...)
@@ -305,7 +332,7 @@ func TestSecretsInTheAgentsNamespaceAreNotCopied(t *testing.T) {
 // TestCopiesOfOlderReleases checks copies of older releases, which had one for each job.
 func TestCopiesOfOlderReleases(t *testing.T) {
 	old := func(name, job string) *corev1.Secret {
-		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: pub.DaemonConfigNamespace, Name: name, Annotations: map[string]string{
+		return &corev1.Secret{Type: source("").Type, ObjectMeta: metav1.ObjectMeta{Namespace: pub.DaemonConfigNamespace, Name: name, Annotations: map[string]string{
 			sourceKey: "ns/s", referencesKey: job,
 		}}}
 	}

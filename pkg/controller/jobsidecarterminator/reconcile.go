@@ -12,11 +12,10 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/nodefit"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-// virtual is the value of the node label "type" of nodes without a container runtime of their own.
-const virtual = "virtual-kubelet"
 
 // Reasons of events.
 const (
@@ -38,7 +37,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 		// The Pod of a deleted node is deleted soon. Until then, a new node may still be unknown.
 		return reconcile.Result{}, fmt.Errorf("get Node of Pod: %w", err)
 	}
-	g := groupsOf(sidecars, node.Labels["type"] == virtual)
+	g := groupsOf(sidecars, nodefit.Virtual(node))
 	// Each pass makes one step. What the kubelet then does changes the Pod, and that event causes the next pass.
 	if running := left(g.inPlace); len(running) > 0 {
 		return reconcile.Result{}, r.replaceImages(ctx, pod, running)

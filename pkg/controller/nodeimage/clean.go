@@ -8,25 +8,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
-// standing is the state of a tag's owner.
-type standing int
+// ownerState is the state of a tag's owner.
+type ownerState int
 
 const (
-	// there: the owner exists, or its state is unknown.
-	there standing = iota
-	// gone: the owner was deleted.
-	gone
-	// counting: the owner is a job that will end but has not ended yet. It counts the tag until then.
-	counting
+	// ownerPresent: the owner exists, or its state is unknown.
+	ownerPresent ownerState = iota
+	// ownerDeleted: the owner was deleted.
+	ownerDeleted
+	// ownerActive: the owner is a job that will end but has not ended yet. It counts the tag until then.
+	ownerActive
 )
 
 // cleaner removes tags and Secrets from a spec that nothing needs any more. Its functions may ask the API server.
 type cleaner struct {
 	now   time.Time
-	owner func(*corev1.ObjectReference) standing
+	owner func(*corev1.ObjectReference) ownerState
 	// withdrawn reports whether the Secret of a reference does not exist.
 	withdrawn func(*v1beta1.ReferenceObject) bool
 }
@@ -44,7 +45,7 @@ func (c *cleaner) clean(image *v1beta1.NodeImage) (recheck time.Duration) {
 		entry.Tags = slices.DeleteFunc(entry.Tags, func(tag v1beta1.ImageTagSpec) bool {
 			due, expires := c.expiry(image, imagetag.Reference{Name: name, Tag: tag.Tag}, &tag)
 			if expires && due > 0 {
-				recheck = sooner(recheck, due)
+				recheck = delay.Sooner(recheck, due)
 			}
 			return expires && due <= 0
 		})
@@ -67,13 +68,13 @@ func (c *cleaner) forgotten(tag *v1beta1.ImageTagSpec) bool {
 	if tag.CreatedAt == nil {
 		return true
 	}
-	left := func(ref corev1.ObjectReference) bool { return c.owner(&ref) != gone }
+	left := func(ref corev1.ObjectReference) bool { return c.owner(&ref) != ownerDeleted }
 	return len(tag.OwnerReferences) > 0 && !slices.ContainsFunc(tag.OwnerReferences, left)
 }
 
 // disown removes the owners of a tag that were deleted.
 func (c *cleaner) disown(tag *v1beta1.ImageTagSpec) {
-	tag.OwnerReferences = slices.DeleteFunc(tag.OwnerReferences, func(ref corev1.ObjectReference) bool { return c.owner(&ref) == gone })
+	tag.OwnerReferences = slices.DeleteFunc(tag.OwnerReferences, func(ref corev1.ObjectReference) bool { return c.owner(&ref) == ownerDeleted })
 }
 
 // expiry returns the time until a finished tag expires, and whether it expires at all. A tag that a job still counts does not
@@ -84,22 +85,10 @@ func (c *cleaner) expiry(image *v1beta1.NodeImage, ref imagetag.Reference, tag *
 	if answer == nil || answer.CompletionTime == nil || tag.PullPolicy == nil || tag.PullPolicy.TTLSecondsAfterFinished == nil {
 		return 0, false
 	}
-	counts := func(ref corev1.ObjectReference) bool { return c.owner(&ref) == counting }
+	counts := func(ref corev1.ObjectReference) bool { return c.owner(&ref) == ownerActive }
 	if slices.ContainsFunc(tag.OwnerReferences, counts) {
 		return 0, false
 	}
 	ttl := time.Duration(*tag.PullPolicy.TTLSecondsAfterFinished) * time.Second
 	return answer.CompletionTime.Add(ttl).Sub(c.now), true
-}
-
-// sooner returns the shorter of two delays, where zero means never.
-func sooner(a, b time.Duration) time.Duration {
-	switch {
-	case a <= 0:
-		return b
-	case b <= 0:
-		return a
-	default:
-		return min(a, b)
-	}
 }

@@ -9,15 +9,14 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/nodefit"
 )
 
-// virtual is the value of the node label "type" of nodes without a container runtime of their own.
-const virtual = "virtual-kubelet"
 
 // present reports whether a node exists and can have a NodeImage. No node agent runs on nodes with an operating system other than
 // Linux, so jobs would wait for an answer in vain.
 func present(node *corev1.Node) bool {
-	if node == nil || node.DeletionTimestamp != nil || node.Labels["type"] == virtual {
+	if node == nil || node.DeletionTimestamp != nil || nodefit.Virtual(node) {
 		return false
 	}
 	system, labelled := node.Labels[corev1.LabelOSStable]

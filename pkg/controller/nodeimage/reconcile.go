@@ -17,6 +17,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
@@ -93,8 +94,8 @@ func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1
 	if present(node) {
 		after.Labels = maps.Clone(node.Labels)
 	}
-	owners := &owners{reconciler: r, ctx: ctx, asked: map[types.UID]standing{}}
-	cleaner := &cleaner{now: now, owner: owners.standing, withdrawn: owners.withdrawn}
+	owners := &owners{reconciler: r, ctx: ctx, asked: map[types.UID]ownerState{}}
+	cleaner := &cleaner{now: now, owner: owners.state, withdrawn: owners.withdrawn}
 	recheck := cleaner.clean(after)
 	if !apiequality.Semantic.DeepEqual(image.Spec, after.Spec) || !maps.Equal(image.Labels, after.Labels) {
 		_, err := r.kruise.AppsV1beta1().NodeImages().Update(ctx, after, metav1.UpdateOptions{})
@@ -107,7 +108,7 @@ func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1
 	if err != nil {
 		return reconcile.Result{}, errors.Join(owners.err, err)
 	}
-	return reconcile.Result{RequeueAfter: spread(sooner(recheck, expires))}, owners.err
+	return reconcile.Result{RequeueAfter: spread(delay.Sooner(recheck, expires))}, owners.err
 }
 
 // report writes the status, and sends events for the pulls that it marked as failed, to the jobs and to the NodeImage. It
@@ -149,14 +150,14 @@ func spread(recheck time.Duration) time.Duration {
 type owners struct {
 	reconciler *Reconciler
 	ctx        context.Context
-	asked      map[types.UID]standing
+	asked      map[types.UID]ownerState
 	err        error
 }
 
-// standing returns the state of an owner. Owners of other kinds than ImagePullJob are not looked up, and keep their tags.
-func (o *owners) standing(ref *corev1.ObjectReference) standing {
+// state returns the state of an owner. Owners of other kinds than ImagePullJob are not looked up, and keep their tags.
+func (o *owners) state(ref *corev1.ObjectReference) ownerState {
 	if !imagetag.IsJob(ref) {
-		return there
+		return ownerPresent
 	}
 	known, found := o.asked[ref.UID]
 	if !found {
@@ -167,10 +168,10 @@ func (o *owners) standing(ref *corev1.ObjectReference) standing {
 }
 
 // look finds out the state of a job. Jobs in r.gone cost no request.
-func (o *owners) look(ref *corev1.ObjectReference) standing {
+func (o *owners) look(ref *corev1.ObjectReference) ownerState {
 	r := o.reconciler
 	if _, found := r.gone.Get(ref.UID); found {
-		return gone
+		return ownerDeleted
 	}
 	job, err := r.jobs.ImagePullJobs(ref.Namespace).Get(ref.Name)
 	if err != nil || job.UID != ref.UID {
@@ -180,15 +181,15 @@ func (o *owners) look(ref *corev1.ObjectReference) standing {
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && job.UID != ref.UID:
 		r.gone.Add(ref.UID, nil)
-		return gone
+		return ownerDeleted
 	case err != nil:
 		o.err = errors.Join(o.err, fmt.Errorf("get ImagePullJob %s/%s: %w", ref.Namespace, ref.Name, err))
-		return there
-	// A job that never completes would keep its tags without end, so it does not count as counting.
+		return ownerPresent
+	// A job that never completes would keep its tags without end, so it is not active.
 	case running(job) && job.Spec.CompletionPolicy.Type != v1beta1.CompletionPolicyNever:
-		return counting
+		return ownerActive
 	default:
-		return there
+		return ownerPresent
 	}
 }
 

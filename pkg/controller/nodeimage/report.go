@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
@@ -62,7 +63,7 @@ func report(image *v1beta1.NodeImage, notReady *time.Time, now time.Time) (
 			switch {
 			case due.IsZero():
 			case due.After(now):
-				recheck = sooner(recheck, due.Sub(now))
+				recheck = delay.Sooner(recheck, due.Sub(now))
 			default:
 				fail(after, ref, tag.Version, message, now)
 				failures = append(failures, failure{ref: ref, message: message, owners: tag.OwnerReferences})
@@ -79,7 +80,7 @@ func report(image *v1beta1.NodeImage, notReady *time.Time, now time.Time) (
 	}
 	// The counts are wrong, but still left to the agent.
 	if !sameCounts(&counted, &status) {
-		recheck = sooner(recheck, newest.Add(countsPatience).Sub(now))
+		recheck = delay.Sooner(recheck, newest.Add(countsPatience).Sub(now))
 	}
 	return status, failures, recheck
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/workload/nodefit"
 	"kruise.io/kruise/pkg/workload/podprobe"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/selectorindex"
@@ -90,7 +91,7 @@ func (r *Reconciler) changedMarker(before, after metav1.Object) (keys []types.Na
 
 // present reports whether a node exists and its agent runs probes.
 func present(node *corev1.Node) bool {
-	return node != nil && node.DeletionTimestamp == nil && !podprobe.Virtual(node)
+	return node != nil && node.DeletionTimestamp == nil && !nodefit.Virtual(node)
 }
 
 // ready reports whether a node has said that it is ready.

@@ -59,7 +59,7 @@ type Reconciler struct {
 	listed  *controller.ListedKinds
 	pacer   *controller.Pacer
 	targets *controller.Pacer
-	// unreadable and ungenerated prevent that the same event about a target, or about a workload to generate from, is sent in each pass.
+	// unreadable and ungenerated keep each pass from repeating an event about a target, or about a workload to generate from.
 	unreadable  *controller.Unreadable
 	ungenerated *controller.Unreadable
 	// pace lets one pass cover many changes of Pods, if the target is cached. Each pass writes all records.

@@ -191,7 +191,7 @@ func TestNamespaceIsIgnoredAfterAPause(t *testing.T) {
 	assert.Empty(t, w.Writes())
 }
 
-// A namespace that is created again under its name has a pause of its own, also if no reconcile has seen the deletion.
+// A namespace that is created again under its name has a pause of its own, even if no reconcile has seen the deletion.
 func TestNewNamespaceOfTheSameNameHasItsOwnPause(t *testing.T) {
 	w := newWorld(t)
 	w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "test", UID: "first"}})

@@ -19,6 +19,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/nodefit"
 	"kruise.io/kruise/pkg/workload/podprobe"
 	"kruise.io/kruise/pkg/workload/selectorindex"
 )
@@ -97,7 +98,7 @@ func (r *Reconciler) compare(ctx context.Context, marker *v1alpha1.PodProbeMarke
 		if err != nil {
 			continue // The cache has no other error than NotFound.
 		}
-		virtual := podprobe.Virtual(node)
+		virtual := nodefit.Virtual(node)
 		// The provider does not know a PodProbeMarker that is newer than the Pod.
 		if virtual && r.serverless && !podprobe.Concerns(marker, pod) {
 			continue

@@ -225,7 +225,7 @@ func TestPodsOnVirtualNodesAreMarkedByTheirConditions(t *testing.T) {
 		w.Observe()
 		_, _ = w.Pass("ns", "m")
 	}
-	assert.EqualValues(t, 1, w.marker().Status.MatchedPods, "also if a mark is refused")
+	assert.EqualValues(t, 1, w.marker().Status.MatchedPods, "even if a mark is refused")
 	refuse = false
 	w.settle()
 	assert.Equal(t, "1", w.Pods()[0].Labels["p"], "a PodProbeMarker that changes marks the Pods too")

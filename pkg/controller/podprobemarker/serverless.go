@@ -13,6 +13,7 @@ import (
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/workload/nodefit"
 	"kruise.io/kruise/pkg/workload/podprobe"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
@@ -24,7 +25,7 @@ func (r *Reconciler) virtual(pod *corev1.Pod) bool {
 		return false
 	}
 	node, err := r.nodes.Get(pod.Spec.NodeName)
-	return err == nil && podprobe.Virtual(node)
+	return err == nil && nodefit.Virtual(node)
 }
 
 // markersOf returns the PodProbeMarkers of a Pod on a virtual node: those that it was created with, or else those that select

@@ -48,7 +48,7 @@ type Reconciler struct {
 	recorder  record.EventRecorder
 	pacer     *controller.Pacer
 	departed  *departed
-	// unreadable prevents that the same event is sent after each count.
+	// unreadable keeps each count from repeating the same event.
 	unreadable *controller.Unreadable
 }
 

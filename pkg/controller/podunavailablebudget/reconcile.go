@@ -36,9 +36,9 @@ func (r *Reconciler) absent(ctx context.Context, key types.NamespacedName) (reco
 	return reconcile.Result{}, r.annotate(ctx, key, nil)
 }
 
-// Reconcile counts one budget and then annotates its Pods. A generation that was not counted yet is the other way round: a user who sees
-// its count relies on it, and kube-apiserver asks only about annotated Pods. Admission refuses until the count is there. Without an event,
-// the next count is due when a grant expires, or after controller.UnwatchedPeriod.
+// Reconcile counts one budget and then annotates its Pods. For a generation that was not counted yet, it annotates the Pods first: a user
+// who sees its count relies on it, and kube-apiserver asks only about annotated Pods. Admission refuses until the count is there. Without
+// an event, the next count is due when a grant expires, or after controller.UnwatchedPeriod.
 func (r *Reconciler) Reconcile(ctx context.Context, budget *v1beta1.PodUnavailableBudget) (reconcile.Result, error) {
 	key := types.NamespacedName{Namespace: budget.Namespace, Name: budget.Name}
 	// The changes until then are part of the next count, so nothing is lost.

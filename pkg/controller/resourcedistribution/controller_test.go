@@ -346,7 +346,7 @@ func TestTerminatingNamespaceGetsNoCopy(t *testing.T) {
 	w := newWorld(t, aConfigMap, include("a", "b"))
 	dying := namespace("a")
 	dying.DeletionTimestamp, dying.Finalizers = new(metav1.NewTime(w.Clock.Now())), []string{"x/y"}
-	assert.Equal(t, aCopy, mustTargets(t, include("a")).of("a", namespace("a")))
+	assert.Equal(t, needsCopy, mustTargets(t, include("a")).of("a", namespace("a")))
 	w.Update(dying)
 	assert.Equal(t, []string{"create configmaps", "update resourcedistributions/status d"}, w.settle())
 	assert.Equal(t, "b", w.in())
@@ -357,6 +357,23 @@ func TestTerminatingNamespaceGetsNoCopy(t *testing.T) {
 	assert.Empty(t, w.Kube.Actions(), "no attempts")
 	assert.Equal(t, []types.NamespacedName{{Name: "d"}}, w.r.namespaceChanged(namespace("b"), nil), "deleted")
 	assert.Equal(t, []types.NamespacedName{{Name: "d"}}, w.r.namespaceChanged(namespace("a"), dying))
+}
+
+// Pods that end in a namespace that is being deleted can still need the copy. It goes with the namespace.
+func TestTerminatingNamespaceKeepsItsCopy(t *testing.T) {
+	w := newWorld(t, aConfigMap, include("a", "b"))
+	w.settle()
+	require.Equal(t, "a b", w.in())
+	dying := namespace("a")
+	dying.DeletionTimestamp, dying.Finalizers = new(metav1.NewTime(w.Clock.Now())), []string{"x/y"}
+	w.Update(dying)
+	w.settle()
+	assert.Equal(t, "a b", w.in())
+	_, namespaces := w.failed(v1beta1.ResourceDistributionNamespaceNotExists)
+	assert.Equal(t, "a", namespaces)
+	w.edit(func(spec *v1beta1.ResourceDistributionSpec) { include("b")(&spec.Targets) })
+	w.settle()
+	assert.Equal(t, "a b", w.in(), "it is no target any more")
 }
 
 func mustTargets(t *testing.T, edits ...func(*v1beta1.ResourceDistributionTargets)) *targets {

@@ -50,12 +50,12 @@ func names(namespaces v1beta1.ResourceDistributionTargetNamespaces) sets.Set[str
 type need int
 
 const (
-	// nothing is for namespaces that get no copy.
-	nothing need = iota
-	// aCopy is for namespaces that get a copy.
-	aCopy
-	// itself is for namespaces that would get a copy, but do not exist or are terminating.
-	itself
+	// noCopy is for namespaces that get no copy.
+	noCopy need = iota
+	// needsCopy is for namespaces that get a copy.
+	needsCopy
+	// namespaceMissing is for namespaces that would get a copy, but do not exist or are terminating.
+	namespaceMissing
 )
 
 // of returns what the namespace of a name needs. namespace is nil if it does not exist. An exclusion comes first, then an
@@ -64,19 +64,19 @@ const (
 func (t *targets) of(name string, namespace *corev1.Namespace) need {
 	switch {
 	case t.excluded.Has(name):
-		return nothing
+		return noCopy
 	case namespace == nil:
 		// With allNamespaces, only namespaces that exist are wanted.
 		if !t.all && t.included.Has(name) {
-			return itself
+			return namespaceMissing
 		}
-		return nothing
+		return noCopy
 	case !t.included.Has(name) && (systemNamespaces.Has(name) || !t.all && !t.selector.Matches(labels.Set(namespace.Labels))):
-		return nothing
+		return noCopy
 	case terminating(namespace):
-		return itself
+		return namespaceMissing
 	}
-	return aCopy
+	return needsCopy
 }
 
 // split sorts all names of targets by what they need. namespaces are those that exist. copied are the names of those that get a
@@ -87,16 +87,16 @@ func (t *targets) split(namespaces []*corev1.Namespace) (copied, missing sets.Se
 	for _, namespace := range namespaces {
 		existing.Insert(namespace.Name)
 		switch t.of(namespace.Name, namespace) {
-		case aCopy:
+		case needsCopy:
 			copied.Insert(namespace.Name)
-		case itself:
+		case namespaceMissing:
 			missing.Insert(namespace.Name)
-		case nothing:
+		case noCopy:
 		}
 	}
 	// The user can name namespaces that do not exist.
 	for name := range t.included.Difference(existing) {
-		if t.of(name, nil) == itself {
+		if t.of(name, nil) == namespaceMissing {
 			missing.Insert(name)
 		}
 	}

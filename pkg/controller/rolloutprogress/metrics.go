@@ -1,6 +1,7 @@
 package rolloutprogress
 
 import (
+	"fmt"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,8 +11,7 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// mostShown limits how many rollouts have series of their own, so that a scrape stays small. The others are only counted. The
-// help texts name the number.
+// mostShown limits how many rollouts have series of their own, so that a scrape stays small. The others are only counted.
 const mostShown = 500
 
 // States of a rollout that is under way.
@@ -41,17 +41,17 @@ func NewMetrics() *Metrics {
 	gauge := func(name, help string, labels ...string) *metrics.GaugeVec {
 		return metrics.NewGaugeVec(&metrics.GaugeOpts{Name: name, Help: help, StabilityLevel: metrics.ALPHA}, labels)
 	}
-	const only = " Only rollouts that are under way have it, and at most 500 of them."
+	only := fmt.Sprintf(" Exported only for rollouts in progress, and for at most %d.", mostShown)
 	return &Metrics{
 		target: gauge("kruise_rollout_target_pods",
-			"Number of Pods that shall be at the newest revision, without those that a partition keeps."+only, "kind", "namespace", "name"),
+			"Number of Pods to update to the newest revision. Pods that a partition keeps are not counted."+only, "kind", "namespace", "name"),
 		updated: gauge("kruise_rollout_updated_pods", "Number of Pods at the newest revision."+only, "kind", "namespace", "name"),
 		available: gauge("kruise_rollout_available_pods",
 			"Number of available Pods at the newest revision."+only, "kind", "namespace", "name"),
 		paused: gauge("kruise_rollout_paused",
-			"1 if the workload says that its rollout stands still (paused or OnDelete), 0 otherwise."+only, "kind", "namespace", "name"),
+			"1 if the workload says that its rollout does not proceed (paused or OnDelete), 0 otherwise."+only, "kind", "namespace", "name"),
 		rollouts: gauge("kruise_rollouts",
-			"Number of rollouts that are under way, by state: progressing, paused or deadline_exceeded.", "kind", "state"),
+			"Number of rollouts in progress, by state: progressing, paused or deadline_exceeded.", "kind", "state"),
 		states: map[key]string{}, shown: map[key]bool{},
 	}
 }

@@ -416,7 +416,7 @@ func TestPodsLeftWithoutInjectionAreCountedAndNamed(t *testing.T) {
 			assert.Equal(t, []string{"logs"}, w.watchPod(pod, relabelled), "and a change of its labels")
 			terminating.DeletionTimestamp = new(metav1.Now())
 			assert.Equal(t, []string{"logs"}, w.watchPod(pod, terminating), "and its deletion")
-			assert.Equal(t, []string{"logs"}, w.watchPod(pod, nil), "also if its end was not seen")
+			assert.Equal(t, []string{"logs"}, w.watchPod(pod, nil), "even if its end was not seen")
 			assert.Empty(t, w.watchPod(terminating, nil), "a Pod that was terminating did not count any more")
 			require.NoError(t, w.Kube.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", "web"))
 			w.settle()

@@ -183,7 +183,7 @@ func (p *planner) stale(claim *corev1.PersistentVolumeClaim, ordinal int) bool {
 // collection has not acted yet.
 func (p *planner) exists(pod types.UID) bool {
 	is := func(candidate *corev1.Pod) bool { return candidate.UID == pod }
-	return slices.ContainsFunc(p.Pods, is) || slices.ContainsFunc(p.Inactive, is) || slices.ContainsFunc(p.Leaving, is)
+	return slices.ContainsFunc(p.Pods, is) || slices.ContainsFunc(p.Inactive, is) || slices.ContainsFunc(p.Released, is)
 }
 
 // claimsReady reports whether a Pod of the ordinal may mount the claims that exist. It returns the name of a claim that is being

@@ -102,7 +102,7 @@ func TestClaimOfAPodThatStaysReturns(t *testing.T) {
 	assert.Empty(t, w.owners("data-web-1"))
 }
 
-// A claim that goes with a terminating Pod goes, also if the ordinal is wanted again. The next Pod gets a new claim.
+// A claim that goes with a terminating Pod goes, even if the ordinal is wanted again. The next Pod gets a new claim.
 func TestClaimOfATerminatingPodGoes(t *testing.T) {
 	w := rolled(t, "", newSet(2, parallel, volume("data", "1Gi"), retention(drop, keep)))
 	w.edit(replicas(1))

@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 )
@@ -53,7 +54,7 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.StatefulSet) (reconc
 	r.statuses.Pace.Passed(set.UID, int(set.Status.Replicas))
 	// Time passes without events, so the pass repeats at the earliest of these times.
 	for _, due := range []time.Duration{outcome.Recheck, view.AvailableIn(), p.recheck} {
-		recheck = engine.Sooner(recheck, due)
+		recheck = delay.Sooner(recheck, due)
 	}
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(
 		outcome.Scale, outcome.Update, reported,

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/ordinals"
@@ -129,7 +130,7 @@ func (p *planner) returns(i int) bool {
 func (p *planner) replaceFinished(w *walk, slot *slot) {
 	if slot.pod.Status.Phase == corev1.PodFailed {
 		if wait := p.waits(slot.ordinal); wait > 0 {
-			p.recheck = engine.Sooner(p.recheck, wait)
+			p.recheck = delay.Sooner(p.recheck, wait)
 			return
 		}
 	}
@@ -161,7 +162,7 @@ func (p *planner) create(w *walk, i int) {
 	w.stage.Create = append(w.stage.Create, engine.Creation{Blueprint: blueprint, ID: strconv.Itoa(slot.ordinal)})
 }
 
-// revisionFor returns the revision of a new Pod in an empty slot. The partition counts slots, not ordinals, so reserved ordinals do
+// revisionFor returns the revision of a new Pod in a slot. The partition counts slots, not ordinals, so reserved ordinals do
 // not change how many Pods stay at the current revision. With an unordered update, any slot can hold an updated Pod, so the Pods at
 // the current revision are counted instead.
 func (p *planner) revisionFor(i int) *appsv1.ControllerRevision {
@@ -171,6 +172,10 @@ func (p *planner) revisionFor(i int) *appsv1.ControllerRevision {
 	older := i
 	if p.rolling.UnorderedUpdate != nil {
 		older = p.olderThan(i)
+		// A Pod of the slot itself is not one of the others.
+		if pod := p.slots[i].pod; pod != nil && !p.countsAsUpdated(pod) {
+			older--
+		}
 	}
 	if older < int(ptr.Deref(p.rolling.Partition, 0)) {
 		return p.Current

@@ -239,6 +239,12 @@ func TestHeldPodThatIsWantedAgain(t *testing.T) {
 		}},
 		"that is out of service": {drains: true, also: func(*world) {}},
 		"below the partition":    {returns: true, also: func(w *world) { w.edit(partition(2), image("web:2")) }},
+		"below the partition, unordered": {returns: true, also: func(w *world) {
+			unordered := func(s *v1beta1.StatefulSetSpec) {
+				s.UpdateStrategy.RollingUpdate.UnorderedUpdate = &v1beta1.UnorderedUpdateStrategy{}
+			}
+			w.edit(parallel, partition(2), unordered, image("web:2"))
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hook := &pub.LifecycleHook{LabelsHandler: map[string]string{"hold": "on"}, MarkPodNotReady: tc.drains}

@@ -82,8 +82,8 @@ func (s *simulation) checkOrdinals() {
 	pods := map[string]string{}
 	for _, pod := range s.Server.Pods() {
 		ordinal := pod.Labels[appsv1.PodIndexLabel]
-		require.Empty(s.T, pods[ordinal], "%s has the ordinal %s too\n%s", pod.Name, ordinal, s.Story())
-		require.Equal(s.T, pod.Name, "web-"+ordinal, s.Story())
+		require.Empty(s.T, pods[ordinal], "%s has the ordinal %s too\n%s", pod.Name, ordinal, s.History())
+		require.Equal(s.T, pod.Name, "web-"+ordinal, s.History())
 		pods[ordinal] = pod.Name
 	}
 }
@@ -92,14 +92,14 @@ func (s *simulation) checkOrdinals() {
 // available.
 func (s *simulation) checkCreated(set *v1beta1.StatefulSet, wanted []string, known map[string]*corev1.Pod) {
 	for name := range s.created {
-		require.Contains(s.T, wanted, name, "created out of range\n%s", s.Story())
-		require.Nil(s.T, known[name], "%s had not gone\n%s", name, s.Story())
+		require.Contains(s.T, wanted, name, "created out of range\n%s", s.History())
+		require.Nil(s.T, known[name], "%s had not gone\n%s", name, s.History())
 		if !ordered(set) {
 			continue
 		}
-		require.Len(s.T, s.created, 1, "in order, one Pod at a time\n%s", s.Story())
+		require.Len(s.T, s.created, 1, "in order, one Pod at a time\n%s", s.History())
 		for _, before := range wanted[:slices.Index(wanted, name)] {
-			require.True(s.T, s.available(set, known[before]), "%s was created before %s was available\n%s", name, before, s.Story())
+			require.True(s.T, s.available(set, known[before]), "%s was created before %s was available\n%s", name, before, s.History())
 		}
 	}
 }
@@ -118,10 +118,10 @@ func (s *simulation) checkCondemned(set *v1beta1.StatefulSet, wanted []string, k
 			continue
 		}
 		for _, other := range wanted {
-			require.NotNil(s.T, known[other], "%s was deleted before %s existed\n%s", name, other, s.Story())
-			require.True(s.T, !ordered(set) || s.available(set, known[other]), "%s was deleted while %s was unavailable\n%s", name, other, s.Story())
+			require.NotNil(s.T, known[other], "%s was deleted before %s existed\n%s", name, other, s.History())
+			require.True(s.T, !ordered(set) || s.available(set, known[other]), "%s was deleted while %s was unavailable\n%s", name, other, s.History())
 		}
-		require.True(s.T, !ordered(set) || name == "web-"+strconv.Itoa(highest), "%s was deleted out of order\n%s", name, s.Story())
+		require.True(s.T, !ordered(set) || name == "web-"+strconv.Itoa(highest), "%s was deleted out of order\n%s", name, s.History())
 	}
 }
 
@@ -144,7 +144,7 @@ func (s *simulation) checkUnavailable(set *v1beta1.StatefulSet, wanted []string,
 	if lost > 0 {
 		limit, err := intstr.GetScaledValueFromIntOrPercent(rollingOf(set).MaxUnavailable, len(wanted), false)
 		require.NoError(s.T, err)
-		require.GreaterOrEqual(s.T, serve, len(wanted)-max(1, limit), "too many unavailable by the controller's own doing\n%s", s.Story())
+		require.GreaterOrEqual(s.T, serve, len(wanted)-max(1, limit), "too many unavailable by the controller's own doing\n%s", s.History())
 	}
 }
 
@@ -164,7 +164,7 @@ func (s *simulation) checkMounts(pod *corev1.Pod) {
 	for i := range pod.Spec.Volumes {
 		name := pod.Spec.Volumes[i].PersistentVolumeClaim.ClaimName
 		require.Equal(s.T, "data-"+pod.Name, name)
-		require.Contains(s.T, claims, name, "%s lacks its claim\n%s", pod.Name, s.Story())
+		require.Contains(s.T, claims, name, "%s lacks its claim\n%s", pod.Name, s.History())
 	}
 }
 
@@ -177,7 +177,7 @@ func (s *simulation) checkHandOver(pod *corev1.Pod) {
 	for _, claim := range s.Server.Claims() {
 		if claim.Name == "data-"+pod.Name {
 			goes := slices.ContainsFunc(claim.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == pod.UID })
-			require.True(s.T, goes, "%s does not go with its Pod\n%s", claim.Name, s.Story())
+			require.True(s.T, goes, "%s does not go with its Pod\n%s", claim.Name, s.History())
 		}
 	}
 }
@@ -194,19 +194,19 @@ func (s *simulation) converged() {
 	updated := 0
 	for _, pod := range s.Server.Pods() {
 		names = append(names, pod.Name)
-		require.True(s.T, s.available(set, pod), "%s is unavailable\n%s", pod.Name, s.Story())
-		require.NotContains(s.T, pod.Labels, pub.SpecifiedDeleteKey, s.Story())
+		require.True(s.T, s.available(set, pod), "%s is unavailable\n%s", pod.Name, s.History())
+		require.NotContains(s.T, pod.Labels, pub.SpecifiedDeleteKey, s.History())
 		if pod.Labels["controller-revision-hash"] == set.Status.UpdateRevision {
 			updated++
 		}
 	}
-	require.Equal(s.T, wanted, names, s.Story())
-	require.GreaterOrEqual(s.T, updated, len(wanted)-int(*rollingOf(set).Partition), s.Story())
+	require.Equal(s.T, wanted, names, s.History())
+	require.GreaterOrEqual(s.T, updated, len(wanted)-int(*rollingOf(set).Partition), s.History())
 	status := &set.Status
-	require.Equal(s.T, set.Generation, status.ObservedGeneration, s.Story())
+	require.Equal(s.T, set.Generation, status.ObservedGeneration, s.History())
 	require.Equal(s.T, []int{len(wanted), len(wanted), len(wanted), updated},
-		[]int{int(status.Replicas), int(status.ReadyReplicas), int(status.AvailableReplicas), int(status.UpdatedReplicas)}, s.Story())
-	require.Empty(s.T, status.Conditions, s.Story())
+		[]int{int(status.Replicas), int(status.ReadyReplicas), int(status.AvailableReplicas), int(status.UpdatedReplicas)}, s.History())
+	require.Empty(s.T, status.Conditions, s.History())
 	s.convergedClaims(set, wanted)
 }
 
@@ -220,7 +220,7 @@ func (s *simulation) convergedClaims(set *v1beta1.StatefulSet, wanted []string) 
 		if set.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted == drop {
 			want = 1
 		}
-		require.Len(s.T, claim.OwnerReferences, want, "%s\n%s", claim.Name, s.Story())
-		require.True(s.T, want == 0 || claim.OwnerReferences[0].UID == set.UID, "%s\n%s", claim.Name, s.Story())
+		require.Len(s.T, claim.OwnerReferences, want, "%s\n%s", claim.Name, s.History())
+		require.True(s.T, want == 0 || claim.OwnerReferences[0].UID == set.UID, "%s\n%s", claim.Name, s.History())
 	}
 }

@@ -126,7 +126,7 @@ func simulate(t *testing.T, seed uint64) {
 			s.disturb()
 		}
 		s.pass()
-		s.Surroundings(false)
+		s.AdvanceNodes(false)
 	}
 	s.peace()
 	s.Run(s.pass)

@@ -81,7 +81,7 @@ func (s *simulation) disturbOne() {
 		s.Logf("specified-delete %s", pod.Name)
 		s.Server.ChangePod(pod.Name, func(p *corev1.Pod) { p.Labels[pub.SpecifiedDeleteKey] = "true" })
 	case 2:
-		s.Sicken(pod.Name)
+		s.ToggleReady(pod.Name)
 	case 3:
 		s.Logf("fail %s", pod.Name)
 		s.Server.ChangePod(pod.Name, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
@@ -103,7 +103,7 @@ func (s *simulation) anyPod() *corev1.Pod {
 
 // peace ends all failures, and sets a spec that can be reached. A broken Pod holds up an update in order, so the user deletes it.
 func (s *simulation) peace() {
-	s.Peace()
+	s.StopFaults()
 	s.edit(func(spec *v1beta1.StatefulSetSpec) {
 		spec.UpdateStrategy.RollingUpdate.Paused = false
 		spec.Template.Spec.Containers[0].Image = "app:" + s.Pick("1", "2", "3")
@@ -113,7 +113,7 @@ func (s *simulation) peace() {
 	})
 	for range 5 {
 		s.pass()
-		s.Surroundings(true)
+		s.AdvanceNodes(true)
 	}
 	for _, pod := range s.Server.Pods() {
 		if brokenImage(pod.Spec.Containers[0].Image) && pod.DeletionTimestamp == nil {

@@ -10,6 +10,6 @@
 // in the status are the memory of the adaptive strategy. The guard therefore also waits for the status: a pass that begins
 // with an older one would judge twice.
 //
-// A workload is written as a three-way patch of what it was built as, what it shall be, and what is stored. So what other
+// A workload is written as a three-way patch of what it was built as, what is desired, and what is stored. So what other
 // clients write into fields that the template does not set stays (docs/design/0020-uniteddeployment.md).
 package uniteddeployment

@@ -110,7 +110,7 @@ func (r *Reconciler) remove(ctx context.Context, p *pass) error {
 	return err
 }
 
-// wish returns what the workload of a subset shall be.
+// wish returns the desired workload of a subset.
 func (p *pass) wish(s *subset) *wish {
 	return &wish{
 		template: &p.united.Spec.Template, revision: p.label, subset: s.Subset, patch: patchOf(s.Subset),
@@ -144,7 +144,7 @@ func (r *Reconciler) update(ctx context.Context, p *pass) error {
 	return err
 }
 
-// updateOne writes the difference between what the workload was built as and what it shall be. If only defaults differ, the patch is
+// updateOne writes the difference between what the workload was built as and what is desired. If only defaults differ, the patch is
 // nil, and nothing is written.
 func (r *Reconciler) updateOne(ctx context.Context, p *pass, s *subset) error {
 	c := s.child

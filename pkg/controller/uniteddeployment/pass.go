@@ -12,7 +12,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
-	"kruise.io/kruise/pkg/workload/engine"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
@@ -42,7 +42,7 @@ type subset struct {
 	// reserved is the number of reserved Pods, unseen how many Pods of a marked subset are not in the cache yet, and timedOut how
 	// many of the reserved Pods were not updated in time.
 	reserved, unseen, timedOut int32
-	// replicas and partition are what the workload shall have. partition is how many of the replicas stay at their old revision.
+	// replicas and partition are the desired values of the workload. partition is how many of the replicas stay at their old revision.
 	replicas, partition int32
 }
 
@@ -90,7 +90,7 @@ type pass struct {
 
 // again makes the controller reconcile after the delay at the latest. A delay of zero or less changes nothing, so callers can pass the
 // time that is left until a deadline without a check.
-func (p *pass) again(delay time.Duration) { p.wait = engine.Sooner(p.wait, max(0, delay)) }
+func (p *pass) again(after time.Duration) { p.wait = delay.Sooner(p.wait, after) }
 
 // adaptive returns the settings of the schedule strategy Adaptive, or nil. If the strategy has no settings, they are empty, and limits
 // gives the defaults.

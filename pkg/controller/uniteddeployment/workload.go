@@ -18,7 +18,7 @@ import (
 	placement "kruise.io/kruise/pkg/workload/subset"
 )
 
-// wish is what the workload of a subset shall be. build makes a workload from it. For an existing workload, a second wish describes
+// wish is the desired workload of a subset. build makes a workload from it. For an existing workload, a second wish describes
 // what it was built from before.
 type wish struct {
 	// template is the template of the revision, and revision the label of that revision.

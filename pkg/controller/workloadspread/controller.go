@@ -67,7 +67,7 @@ type Reconciler struct {
 	custom   workloadclient.Custom
 	guard    engine.Guard
 	recorder record.EventRecorder
-	// unreadable prevents that the same event is sent in each pass.
+	// unreadable keeps each pass from repeating the same event.
 	unreadable *controller.Unreadable
 	clock      clock.PassiveClock
 	// overflows are the numbers of Pods without a slot that events have told, by the UIDs of WorkloadSpreads.

@@ -15,6 +15,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/passes"
@@ -66,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 	// or a deletion is tried again.
 	result := reconcile.Result{RequeueAfter: counted.Wait}
 	for _, wait := range []time.Duration{moved.Wait, t.again, again} {
-		result.RequeueAfter = engine.Sooner(result.RequeueAfter, wait)
+		result.RequeueAfter = delay.Sooner(result.RequeueAfter, wait)
 	}
 	return result, errors.Join(failed, err)
 }
@@ -223,7 +224,7 @@ func (r *Reconciler) report(object *v1beta1.WorkloadSpread, counted spread.Count
 // reportFull writes an event when the number of Pods that the target wants beyond the limits of all subsets has changed. The
 // last number is only in memory, so a new leader writes the event once more.
 func (r *Reconciler) reportFull(object *v1beta1.WorkloadSpread, replicas int) {
-	// Swap stores the number also if it is zero, so the event is sent again when Pods overflow again.
+	// Swap stores the number even if it is zero, so the event is sent again when Pods overflow again.
 	overflow := spread.Overflow(object, replicas)
 	told, known := r.overflows.Swap(object.UID, overflow)
 	if overflow > 0 && (!known || told != overflow) {

@@ -124,7 +124,7 @@ func filtered(object *v1beta1.WorkloadSpread, pods []*corev1.Pod) []*corev1.Pod 
 }
 
 // ofCustom returns a workload of a kind that the administrator allows, as its server says. Nothing says when it changes, so it
-// is read again after controller.UnwatchedPeriod, also if it does not exist yet. Its Pods have no versions.
+// is read again after controller.UnwatchedPeriod, even if it does not exist yet. Its Pods have no versions.
 func (r *Reconciler) ofCustom(ctx context.Context, object *v1beta1.WorkloadSpread) (*target, error) {
 	workload, err := r.custom.Target(ctx, object)
 	if err != nil {

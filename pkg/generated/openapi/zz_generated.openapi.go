@@ -21563,7 +21563,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetCondition(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is FailedScale, FailedUpdate or Progressing.",
+							Description: "type is FailedScale, FailedUpdate, Progressing, Reconciling or Stalled.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -21925,7 +21925,7 @@ func schema_pkg_apis_apps_v1alpha1_CloneSetStatus(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions. Their types are FailedScale, FailedUpdate, Progressing.",
+							Description: "conditions are the latest observed conditions. Their types are FailedScale, FailedUpdate, Progressing, Reconciling and Stalled. Reconciling is True while the Pods do not match the spec. Stalled replaces it after progressDeadlineSeconds.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -22281,7 +22281,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequest(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequest restarts containers of a running Pod in place. The Pod keeps its name, its address, its node and its volumes; the containers lose what they wrote to their own file system. A request is worked on once: to restart again, create another.",
+				Description: "ContainerRecreateRequest restarts containers of a running Pod in place. The Pod keeps its name, its address, its node and its volumes; the containers lose what they wrote to their own file system. A request is carried out once. To restart again, create another request.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -22331,7 +22331,7 @@ func schema_pkg_apis_apps_v1alpha1_ContainerRecreateRequestContainer(ref common.
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequestContainer is a container to restart. Give its name alone: the server fills in the other fields from the Pod, and refuses a request that brings them.",
+				Description: "ContainerRecreateRequestContainer is a container to restart. Give its name alone: the server fills in the other fields from the Pod, and rejects a request that sets them.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -22973,7 +22973,7 @@ func schema_pkg_apis_apps_v1alpha1_DaemonSetStatus(ref common.ReferenceCallback)
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions.",
+							Description: "conditions are the latest observed conditions. The only type is Reconciling, which is True while the Pods do not match the spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -23441,14 +23441,14 @@ func schema_pkg_apis_apps_v1alpha1_FailedImageStatus(ref common.ReferenceCallbac
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is the image.",
+							Description: "name is the name of the image.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message defines how to find the details.",
+							Description: "message says how to find the nodes that failed.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -25059,7 +25059,7 @@ func schema_pkg_apis_apps_v1alpha1_PersistentPodState(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PersistentPodState remembers where each Pod of a StatefulSet ran, and brings a Pod that is created again with the same name back there: to the same node, zone, or whatever labels of nodes you name.",
+				Description: "PersistentPodState records where each Pod of a StatefulSet ran. A new Pod with the same name is scheduled to the same node, zone, or other node labels that you name.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -25842,7 +25842,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistribution(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistribution copies a Secret or a ConfigMap into the namespaces that you name or select, now and when they are created, keeps the copies as they should be, and removes those that are no longer wanted. Whoever may read it can read the Secret that it holds.",
+				Description: "ResourceDistribution copies a Secret or a ConfigMap into the namespaces that you name or select. It also copies into namespaces that are created later, restores copies that were changed, and deletes copies that are no longer selected. Whoever may read it can read the Secret that it holds.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -27706,7 +27706,7 @@ func schema_pkg_apis_apps_v1alpha1_StatefulSetStatus(ref common.ReferenceCallbac
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions. Their types are FailedCreatePod, FailedUpdatePod.",
+							Description: "conditions are the latest observed conditions. Their types are FailedCreatePod, FailedUpdatePod and Reconciling. Reconciling is True while the Pods do not match the spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -28132,7 +28132,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeployment(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UnitedDeployment keeps one workload for each subset of nodes, a zone for example, from one template. It divides the replicas among the subsets, and each can be updated by itself.",
+				Description: "UnitedDeployment runs one workload for each subset of nodes, such as a zone, from one template. It divides the replicas among the subsets, and each can be updated by itself.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -28187,7 +28187,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentCondition(ref common.Referenc
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is SubsetProvisioned, SubsetUpdated, SubsetFailure or UnitedDeploymentUpdated.",
+							Description: "type is SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated or Reconciling.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -28487,7 +28487,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions. Their types are SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated.",
+							Description: "conditions are the latest observed conditions. Their types are SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated and Reconciling. Reconciling is True while the workloads do not match the spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -28630,7 +28630,7 @@ func schema_pkg_apis_apps_v1alpha1_UnitedDeploymentSubsetStatus(ref common.Refer
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions. Their types are Schedulable.",
+							Description: "conditions are the latest observed conditions. The only type is Schedulable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -28685,7 +28685,7 @@ func schema_pkg_apis_apps_v1alpha1_UnorderedUpdateStrategy(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UnorderedUpdateStrategy lets an update go in another order than that of the numbers.",
+				Description: "UnorderedUpdateStrategy defines an order of updates other than by descending ordinal.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"priorityStrategy": {
@@ -28742,7 +28742,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpread(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkloadSpread spreads the Pods of a workload over subsets of nodes, without a change to the workload: each new Pod goes to the first subset that has room. It takes the subset's node selection, tolerations and patch. Pods of the last subsets are the first to go when the workload shrinks.",
+				Description: "WorkloadSpread spreads the Pods of a workload over subsets of nodes, without a change to the workload: each new Pod goes to the first subset that has room. It takes the subset's node selection, tolerations and patch. Scaling in deletes the Pods of the last subsets first.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -29154,7 +29154,7 @@ func schema_pkg_apis_apps_v1alpha1_WorkloadSpreadSubsetStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions. Their types are Schedulable.",
+							Description: "conditions are the latest observed conditions. The only type is Schedulable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -29869,7 +29869,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetCondition(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is FailedScale, FailedUpdate or Progressing.",
+							Description: "type is FailedScale, FailedUpdate, Progressing, Reconciling or Stalled.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -30231,7 +30231,7 @@ func schema_pkg_apis_apps_v1beta1_CloneSetStatus(ref common.ReferenceCallback) c
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions. Their types are FailedScale, FailedUpdate, Progressing.",
+							Description: "conditions are the latest observed conditions. Their types are FailedScale, FailedUpdate, Progressing, Reconciling and Stalled. Reconciling is True while the Pods do not match the spec. Stalled replaces it after progressDeadlineSeconds.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -30415,7 +30415,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequest(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequest restarts containers of a running Pod in place. The Pod keeps its name, its address, its node and its volumes; the containers lose what they wrote to their own file system. A request is worked on once: to restart again, create another.",
+				Description: "ContainerRecreateRequest restarts containers of a running Pod in place. The Pod keeps its name, its address, its node and its volumes; the containers lose what they wrote to their own file system. A request is carried out once. To restart again, create another request.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -30465,7 +30465,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestContainer(ref common.R
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ContainerRecreateRequestContainer is a container to restart. Give its name alone: the server fills in the other fields from the Pod, and refuses a request that brings them.",
+				Description: "ContainerRecreateRequestContainer is a container to restart. Give its name alone: the server fills in the other fields from the Pod, and rejects a request that sets them.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -30844,7 +30844,7 @@ func schema_pkg_apis_apps_v1beta1_ContainerRecreateRequestStatus(ref common.Refe
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions. Their types are PreRecreateGrace",
+							Description: "conditions are the latest observed conditions. The only type is PreRecreateGrace.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -31233,7 +31233,7 @@ func schema_pkg_apis_apps_v1beta1_DaemonSetStatus(ref common.ReferenceCallback) 
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions.",
+							Description: "conditions are the latest observed conditions. The only type is Reconciling, which is True while the Pods do not match the spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -31337,14 +31337,14 @@ func schema_pkg_apis_apps_v1beta1_FailedImageStatus(ref common.ReferenceCallback
 					},
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is the image.",
+							Description: "name is the name of the image.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message defines how to find the details.",
+							Description: "message says how to find the nodes that failed.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -32876,7 +32876,7 @@ func schema_pkg_apis_apps_v1beta1_PersistentPodState(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PersistentPodState remembers where each Pod of a StatefulSet ran, and brings a Pod that is created again with the same name back there: to the same node, zone, or whatever labels of nodes you name.",
+				Description: "PersistentPodState records where each Pod of a StatefulSet ran. A new Pod with the same name is scheduled to the same node, zone, or other node labels that you name.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -33240,7 +33240,7 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistribution(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistribution copies a Secret or a ConfigMap into the namespaces that you name or select, now and when they are created, keeps the copies as they should be, and removes those that are no longer wanted. Whoever may read it can read the Secret that it holds.",
+				Description: "ResourceDistribution copies a Secret or a ConfigMap into the namespaces that you name or select. It also copies into namespaces that are created later, restores copies that were changed, and deletes copies that are no longer selected. Whoever may read it can read the Secret that it holds.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -35316,7 +35316,7 @@ func schema_pkg_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions. Their types are FailedCreatePod, FailedUpdatePod.",
+							Description: "conditions are the latest observed conditions. Their types are FailedCreatePod, FailedUpdatePod and Reconciling. Reconciling is True while the Pods do not match the spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -35780,7 +35780,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeployment(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UnitedDeployment keeps one workload for each subset of nodes, a zone for example, from one template. It divides the replicas among the subsets, and each can be updated by itself.",
+				Description: "UnitedDeployment runs one workload for each subset of nodes, such as a zone, from one template. It divides the replicas among the subsets, and each can be updated by itself.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -35835,7 +35835,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentCondition(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is SubsetProvisioned, SubsetUpdated, SubsetFailure or UnitedDeploymentUpdated.",
+							Description: "type is SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated or Reconciling.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -36126,7 +36126,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentStatus(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions. Their types are SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated.",
+							Description: "conditions are the latest observed conditions. Their types are SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated and Reconciling. Reconciling is True while the workloads do not match the spec.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -36263,7 +36263,7 @@ func schema_pkg_apis_apps_v1beta1_UnitedDeploymentSubsetStatus(ref common.Refere
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions. Their types are Schedulable.",
+							Description: "conditions are the latest observed conditions. The only type is Schedulable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -36318,7 +36318,7 @@ func schema_pkg_apis_apps_v1beta1_UnorderedUpdateStrategy(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UnorderedUpdateStrategy lets an update go in another order than that of the numbers.",
+				Description: "UnorderedUpdateStrategy defines an order of updates other than by descending ordinal.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"priorityStrategy": {
@@ -36398,7 +36398,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpread(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkloadSpread spreads the Pods of a workload over subsets of nodes, without a change to the workload: each new Pod goes to the first subset that has room. It takes the subset's node selection, tolerations and patch. Pods of the last subsets are the first to go when the workload shrinks.",
+				Description: "WorkloadSpread spreads the Pods of a workload over subsets of nodes, without a change to the workload: each new Pod goes to the first subset that has room. It takes the subset's node selection, tolerations and patch. Scaling in deletes the Pods of the last subsets first.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -36835,7 +36835,7 @@ func schema_pkg_apis_apps_v1beta1_WorkloadSpreadSubsetStatus(ref common.Referenc
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions are the latest observed conditions. Their types are Schedulable.",
+							Description: "conditions are the latest observed conditions. The only type is Schedulable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -36904,7 +36904,7 @@ func schema_pkg_apis_policy_v1alpha1_PodUnavailableBudget(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PodUnavailableBudget keeps a minimum of an application's Pods available. It bounds every voluntary disruption: deletion, eviction, and an update in place. A request beyond the budget is refused.\n\nThe annotation kruise.io/pub-protect-operations lists the operations that are bounded, DELETE, UPDATE, EVICT or RESIZE, with commas between them; without it, the first three are. The annotation pub.kruise.io/protect-total-replicas replaces the number of replicas that the budget counts from.",
+				Description: "PodUnavailableBudget keeps a minimum of an application's Pods available. It limits deletions and evictions of Pods by all clients. With the feature gate PodUnavailableBudgetUpdateGate, it also limits updates in place. A request beyond the budget is refused.\n\nThe annotation kruise.io/pub-protect-operations lists the operations that are bounded, DELETE, UPDATE, EVICT or RESIZE, with commas between them; without it, the first three are. The annotation pub.kruise.io/protect-total-replicas replaces the number of replicas that the budget counts from.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -37180,7 +37180,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudget(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PodUnavailableBudget keeps a minimum of an application's Pods available. It bounds every voluntary disruption: deletion, eviction, and an update in place. A request beyond the budget is refused.",
+				Description: "PodUnavailableBudget keeps a minimum of an application's Pods available. It limits deletions and evictions of Pods by all clients. With the feature gate PodUnavailableBudgetUpdateGate, it also limits updates in place. A request beyond the budget is refused.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -37344,7 +37344,7 @@ func schema_pkg_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref common.Referenc
 					},
 					"unhealthyPodEvictionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unhealthyPodEvictionPolicy defines when Pods that run but are not ready can be evicted, as in a PodDisruptionBudget. IfHealthyBudget allows it only while enough Pods are available. AlwaysAllow allows it at any time. If unset, the value is AlwaysAllow. Deletions and updates of such Pods are never limited.\n\nPossible enum values:\n - `\"AlwaysAllow\"` lets every Pod that is not ready be evicted.\n - `\"IfHealthyBudget\"` lets a running Pod that is not ready be evicted only while as many Pods are available as must be.",
+							Description: "unhealthyPodEvictionPolicy defines when Pods that run but are not ready can be evicted, as in a PodDisruptionBudget. IfHealthyBudget allows it only while enough Pods are available. AlwaysAllow allows it at any time. If unset, the value is AlwaysAllow. Deletions and updates of such Pods are never limited.\n\nPossible enum values:\n - `\"AlwaysAllow\"` lets every Pod that is not ready be evicted.\n - `\"IfHealthyBudget\"` lets a running Pod that is not ready be evicted only while at least the required number of Pods is available.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"AlwaysAllow", "IfHealthyBudget"},

@@ -15,7 +15,7 @@ type actions struct {
 // update is a message with what was read last.
 type update Model
 
-// reason is a message with why nothing goes on.
+// reason is a message with why there is no progress.
 type reason string
 
 // notice is a message with the result of a key.

@@ -27,7 +27,7 @@ type Model struct {
 	Workload *workload.Workload
 	Progress workload.Progress
 	Pods     []*corev1.Pod
-	// Why says why nothing goes on. It is read less often than the rest.
+	// Why says why there is no progress. It is read less often than the rest.
 	Why string
 	// Notice is the result of the last key.
 	Notice string

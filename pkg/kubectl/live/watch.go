@@ -113,7 +113,7 @@ func draw(
 // reasonPeriod is how often the reason is read. It needs several requests.
 const reasonPeriod = 2 * time.Second
 
-// reasons returns a function that reads why nothing goes on with a workload. It uses requests and not the informers,
+// reasons returns a function that reads why a workload makes no progress. It uses requests and not the informers,
 // because the answer also needs events and budgets.
 func reasons(c *cluster.Cluster, w *workload.Workload) func(context.Context) string {
 	object := &unstructured.Unstructured{}

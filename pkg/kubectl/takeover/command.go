@@ -39,7 +39,7 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	}
 	command.PersistentFlags().StringVar(&o.namespace, "installation-namespace", o.namespace, "Namespace of the managers, old and new.")
 	command.Flags().BoolVar(&o.dryRun, "dry-run", false, "Only check all objects and the store, and change nothing.")
-	command.Flags().BoolVar(&o.acceptLoss, "accept-loss", false, "Take over also if objects have values that this release does not keep.")
+	command.Flags().BoolVar(&o.acceptLoss, "accept-loss", false, "Take over even if objects have values that this release does not keep.")
 	command.AddCommand(&cobra.Command{
 		Use: "back", Short: "Return to the CustomResourceDefinitions, with the changes since the take-over",
 		Args: cobra.NoArgs, SilenceUsage: true,

@@ -60,7 +60,7 @@ func (p *inPod) Run(ctx context.Context, input io.Reader, args ...string) ([]byt
 		return nil, err
 	}
 	var stdout, stderr bytes.Buffer
-	// Both streams are read to their ends, also if the command fails.
+	// Both streams are read to their ends, even if the command fails.
 	err = streams.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: input, Stdout: &stdout, Stderr: &stderr})
 	if err != nil {
 		err = fmt.Errorf("run %s in Pod %s/%s: %w: %s", strings.Join(command, " "), pod.Namespace, pod.Name, err,

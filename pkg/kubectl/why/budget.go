@@ -64,7 +64,7 @@ func budgetAllows(f *Facts) *Finding {
 		f.Budget.Status.CurrentAvailable, f.Budget.Status.TotalReplicas, f.Budget.Status.DesiredAvailable)
 }
 
-// budgetNeverAllows finds a budget that would refuse also if all its Pods were available.
+// budgetNeverAllows finds a budget that would refuse even if all its Pods were available.
 func budgetNeverAllows(f *Facts) *Finding {
 	s := f.Budget.Status
 	if s.DesiredAvailable < s.TotalReplicas {

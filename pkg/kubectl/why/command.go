@@ -21,13 +21,13 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams, now
 	return &cobra.Command{
 		Use:                   "why (TYPE NAME | TYPE/NAME)",
 		DisableFlagsInUseLine: true,
-		Short:                 "Say why nothing goes on with a workload, a Pod or a budget",
+		Short:                 "Say why a workload, a Pod or a budget makes no progress",
 		Long: templates.LongDesc(`
-			Say in one sentence why nothing goes on with an object, as its controller sees it, and what to do.
+			Say in one sentence why an object makes no progress, as its controller sees it, and what to do.
 
 			The object is a CloneSet, a StatefulSet or DaemonSet of Kruise, a Pod, or a PodUnavailableBudget.`),
 		Example: templates.Examples(`
-			# Ask why the rollout of a CloneSet stands still
+			# Ask why the rollout of a CloneSet does not proceed
 			kubectl kruise why cloneset/web
 
 			# Ask why a Pod is not available

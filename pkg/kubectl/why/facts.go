@@ -46,7 +46,7 @@ type Finding struct {
 // String returns the sentence.
 func (f Finding) String() string { return f.Subject + " " + f.Fact + "; " + f.Remedy + "." }
 
-// Cause is a reason for which nothing goes on. Find returns nil if the facts do not show it. Name is for tests and
+// Cause is a reason why an object makes no progress. Find returns nil if the facts do not show it. Name is for tests and
 // for readers of the tables.
 type Cause struct {
 	Name string

@@ -259,7 +259,7 @@ func (f *Facts) warned(fact string) *Finding {
 	if len(f.Warnings) == 0 {
 		return f.aboutPod("look at the events of the Pod", "%s", fact)
 	}
-	return f.aboutPod("fix that", "%s: %s", fact, oneLine(f.Warnings[0]))
+	return f.aboutPod("correct the cause", "%s: %s", fact, oneLine(f.Warnings[0]))
 }
 
 // minReady finds a Pod that is ready for a shorter time than minReadySeconds.
@@ -276,7 +276,7 @@ func podWarning(f *Facts) *Finding {
 	if len(f.Warnings) == 0 {
 		return nil
 	}
-	return f.aboutPod("fix that", "has a warning: %s", oneLine(f.Warnings[0]))
+	return f.aboutPod("correct the cause", "has a warning: %s", oneLine(f.Warnings[0]))
 }
 
 // podProtected tells about a budget that would refuse to disrupt the Pod. Such a Pod is available; the user asks why

@@ -32,7 +32,7 @@ func TestSentencesOfOneCause(t *testing.T) {
 		"container that does not run": {pod: container("state: {waiting: {reason: ContainerCreating}}"),
 			want: "has a container main that does not run; look at the events of the Pod."},
 		"container that does not run, with a warning": {pod: container("state: {waiting: {reason: ContainerCreating}}"), with: warned,
-			want: "has a container main that does not run: FailedMount: secret s not found; fix that."},
+			want: "has a container main that does not run: FailedMount: secret s not found; correct the cause."},
 		"not ready": {pod: "{status: {phase: Running}}", want: "is not ready; look at the events of the Pod."},
 		"protected by a budget, and refused before": {pod: "{metadata: {annotations: {pub.kruise.io/related-pub: b}}, " + ready + "}",
 			with: func(f *Facts) {
@@ -68,7 +68,7 @@ func TestWarningAboutASpecThatIsNotObserved(t *testing.T) {
 	f := facts(t, "observedGeneration: 2", "observedGeneration: 1")
 	f.Warnings = []string{"FailedCreate: exceeded quota", "older"}
 	assert.Equal(t, "CloneSet web has a change that the controller has not observed, and a warning: FailedCreate: exceeded quota; "+
-		"fix that, or check that the Pods of kruise-controller-manager in kruise-system run.", Explain(f).String())
+		"correct the cause, or check that the Pods of kruise-controller-manager in kruise-system run.", Explain(f).String())
 }
 
 // The warnings about the first Pod that is not available explain it, and not another one.
@@ -78,7 +78,7 @@ func TestWarningsOfAPodOfAWorkload(t *testing.T) {
 	creating := `{metadata: {name: NAME}, 
 		status: {containerStatuses: [{name: main, state: {waiting: {reason: ContainerCreating}}}]}}`
 	f.Pods = []*corev1.Pod{pod(t, strings.ReplaceAll(creating, "NAME", "a")), pod(t, strings.ReplaceAll(creating, "NAME", "b"))}
-	assert.Equal(t, "CloneSet web waits for Pod a, which has a container main that does not run: FailedMount: secret s not found; fix that.",
+	assert.Equal(t, "CloneSet web waits for Pod a, which has a container main that does not run: FailedMount: secret s not found; correct the cause.",
 		Explain(f).String())
 }
 

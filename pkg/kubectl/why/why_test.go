@@ -77,7 +77,7 @@ func TestCausesOfWorkloads(t *testing.T) {
 		"spec not observed": {facts: []string{"observedGeneration: 2", "observedGeneration: 1"},
 			want: "CloneSet web has a change that the controller has not observed; check that the Pods of kruise-controller-manager in kruise-system run."},
 		"creation or deletion fails": {facts: []string{" STATUS", `, conditions: [{type: FailedScale, status: "True", message: "exceeded quota:\n pods."}]`},
-			want: "CloneSet web has the condition FailedScale: exceeded quota: pods; fix that: the controller then tries again."},
+			want: "CloneSet web has the condition FailedScale: exceeded quota: pods; correct the cause; the controller then retries."},
 		"complete": {facts: []string{"updatedReplicas: 1, updatedAvailableReplicas: 1", "updatedReplicas: 3, updatedAvailableReplicas: 3"},
 			want: "CloneSet web is complete: 3 of 3 Pods are updated and available; there is nothing to do."},
 		"paused": {facts: []string{"STRATEGY", paused},
@@ -94,7 +94,7 @@ func TestCausesOfWorkloads(t *testing.T) {
 		}, want: "CloneSet web cannot update Pod web-1 because PodUnavailableBudget b allows no unavailable Pod: 2 are available, 2 must be; " +
 			"make Pods available or raise the budget: run kubectl kruise why podunavailablebudget/b."},
 		"update fails": {facts: []string{" STATUS", `, conditions: [{type: FailedUpdate, status: "True", message: "refused"}]`},
-			want: "CloneSet web has the condition FailedUpdate: refused; fix that: the controller then tries again."},
+			want: "CloneSet web has the condition FailedUpdate: refused; correct the cause; the controller then retries."},
 		"a Pod waits": {with: func(f *Facts) {
 			f.Pods = []*corev1.Pod{
 				pod(t, `{metadata: {name: old, labels: {controller-revision-hash: web-old}}, status: {phase: Failed}}`),
@@ -104,7 +104,7 @@ func TestCausesOfWorkloads(t *testing.T) {
 		"deadline exceeded": {facts: []string{" STATUS", `, conditions: [{type: Progressing, status: "False", message: "timed out"}]`},
 			want: "CloneSet web made no progress before its deadline: timed out; run: kubectl kruise rollout undo clonesets.apps.kruise.io/web."},
 		"last warning": {with: func(f *Facts) { f.Warnings = []string{"FailedCreate: quota", "older"} },
-			want: "CloneSet web has a warning: FailedCreate: quota; fix that: the controller then tries again."},
+			want: "CloneSet web has a warning: FailedCreate: quota; correct the cause; the controller then retries."},
 		"in progress": {want: "CloneSet web is in progress: 1 of 3 Pods are updated, 2 are not available; wait."},
 	} {
 		t.Run(cause, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestCausesOfPods(t *testing.T) {
 		"minReadySeconds": {pod: "{" + strings.ReplaceAll(ready, "11:00:00", "11:59:53") + "}",
 			want: "is ready and counts as available in 3s; wait."},
 		"last warning": {pod: "{" + ready + "}", with: func(f *Facts) { f.Warnings = []string{"Unhealthy: probe."} },
-			want: "has a warning: Unhealthy: probe; fix that."},
+			want: "has a warning: Unhealthy: probe; correct the cause."},
 		"protected by a budget": {pod: "{metadata: {annotations: {pub.kruise.io/related-pub: b}}, " + ready + "}",
 			with: func(f *Facts) {
 				f.Budgets = []*v1beta1.PodUnavailableBudget{{ObjectMeta: metav1.ObjectMeta{Name: "b"}}}

@@ -59,7 +59,7 @@ func specNotObserved(f *Facts) *Finding {
 		return nil
 	}
 	if len(f.Warnings) > 0 {
-		return f.finding("fix that, or check that the Pods of kruise-controller-manager in kruise-system run",
+		return f.finding("correct the cause, or check that the Pods of kruise-controller-manager in kruise-system run",
 			"has a change that the controller has not observed, and a warning: %s", oneLine(f.Warnings[0]))
 	}
 	return f.finding("check that the Pods of kruise-controller-manager in kruise-system run",
@@ -73,7 +73,7 @@ func conditionFails(types ...string) func(*Facts) *Finding {
 		for _, condition := range f.Workload.Conditions() {
 			for _, wanted := range types {
 				if condition.Type == wanted && condition.Status == corev1.ConditionTrue {
-					return f.finding("fix that: the controller then tries again", "has the condition %s: %s", wanted, oneLine(condition.Message))
+					return f.finding("correct the cause; the controller then retries", "has the condition %s: %s", wanted, oneLine(condition.Message))
 				}
 			}
 		}
@@ -191,7 +191,7 @@ func lastWarning(f *Facts) *Finding {
 	if len(f.Warnings) == 0 {
 		return nil
 	}
-	return f.finding("fix that: the controller then tries again", "has a warning: %s", oneLine(f.Warnings[0]))
+	return f.finding("correct the cause; the controller then retries", "has a warning: %s", oneLine(f.Warnings[0]))
 }
 
 func inProgress(f *Facts) *Finding {

@@ -13,7 +13,7 @@ import (
 type Progress struct {
 	// Observed is false while the status describes an older spec.
 	Observed bool
-	// Wanted is the number of Pods, and Target how many of them shall be updated.
+	// Wanted is the number of Pods, and Target how many of them are to be updated.
 	Wanted, Target int
 	// Total, Updated and Available count Pods. Missing is how many updated Pods are not available yet, or do not exist yet.
 	Total, Updated, Available, Missing int

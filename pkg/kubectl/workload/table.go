@@ -2,9 +2,11 @@ package workload
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workload/rollout"
 )
 
 // Path is where a field is: the names of the fields above it, separated by dots. It is empty if the kind does not
@@ -40,8 +42,10 @@ type Kind struct {
 	Selector Path
 	// Replicas is the wanted number of Pods.
 	Replicas Path
-	// Partition is the number or percentage of Pods that stay at the old revision.
+	// Partition is the number or percentage of Pods that stay at the old revision. Kept resolves it for a number of Pods. It is the
+	// function of the controller, so both count the same Pods.
 	Partition Path
+	Kept      func(partition *intstr.IntOrString, pods int) (int, error)
 	// Paused stops updates.
 	Paused Path
 	// Strategy is the type of the update strategy, and PodPolicy says whether Pods are updated in place.
@@ -84,7 +88,7 @@ var table = []*Kind{
 	{
 		GroupKind: kinds.CloneSet, Resource: "clonesets", Short: "cloneset", Title: "CloneSet", Exposable: true,
 		Template: both("spec.template"), Selector: both("spec.selector"), Replicas: both("spec.replicas"),
-		Partition: Path{beta: partition, alpha: "spec.updateStrategy.partition"},
+		Partition: Path{beta: partition, alpha: "spec.updateStrategy.partition"}, Kept: rollout.Partition,
 		Paused:    Path{beta: "spec.updateStrategy.rollingUpdate.paused", alpha: "spec.updateStrategy.paused"},
 		Strategy:  both("spec.updateStrategy.type"),
 		PodPolicy: Path{beta: "spec.updateStrategy.rollingUpdate.podUpdatePolicy", alpha: "spec.updateStrategy.type"},
@@ -100,7 +104,7 @@ var table = []*Kind{
 	{
 		GroupKind: kinds.AdvancedStatefulSet, Resource: "statefulsets", Short: "asts", Title: "Advanced StatefulSet",
 		Template: both("spec.template"), Selector: both("spec.selector"), Replicas: both("spec.replicas"),
-		Partition: both(partition), Paused: both("spec.updateStrategy.rollingUpdate.paused"),
+		Partition: both(partition), Kept: rollout.Partition, Paused: both("spec.updateStrategy.rollingUpdate.paused"),
 		Strategy: both("spec.updateStrategy.type"), PodPolicy: both("spec.updateStrategy.rollingUpdate.podUpdatePolicy"),
 		Lifecycle: Path{beta: "spec.lifecycle"}, MinReadySeconds: both("spec.updateStrategy.rollingUpdate.minReadySeconds"),
 		Updated: both("status.updatedReplicas"), UpdatedAvailable: Path{beta: "status.updatedAvailableReplicas"},
@@ -115,7 +119,7 @@ var table = []*Kind{
 		// The number of Pods of a DaemonSet follows from its nodes, so it is in the status.
 		GroupKind: kinds.AdvancedDaemonSet, Resource: "daemonsets", Short: "ads", Title: "Advanced DaemonSet",
 		Template: both("spec.template"), Selector: both("spec.selector"), Replicas: both("status.desiredNumberScheduled"),
-		Partition: both(partition), Paused: both("spec.updateStrategy.rollingUpdate.paused"),
+		Partition: both(partition), Kept: rollout.DaemonSetPartition, Paused: both("spec.updateStrategy.rollingUpdate.paused"),
 		Strategy: both("spec.updateStrategy.type"), PodPolicy: both("spec.updateStrategy.rollingUpdate.rollingUpdateType"),
 		Lifecycle: both("spec.lifecycle"), MinReadySeconds: both("spec.minReadySeconds"),
 		Updated: both("status.updatedNumberScheduled"), Total: both("status.currentNumberScheduled"),

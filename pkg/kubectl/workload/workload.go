@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
-	"kruise.io/kruise/pkg/workload/rollout"
 )
 
 // Workload is an object of a kind in the table. Changes go to the copy in it until Save. The methods of metav1.Object
@@ -121,7 +120,7 @@ func (w *Workload) Wanted() int {
 	return w.Int(w.Replicas, 0)
 }
 
-// Target returns how many Pods shall be updated, and whether a partition holds the others back. A percentage is
+// Target returns how many Pods are to be updated, and whether a partition holds the others back. A percentage is
 // rounded as the controller does it. With the strategy OnDelete, a partition has no effect.
 func (w *Workload) Target() (target int, partitioned bool, err error) {
 	wanted := w.Wanted()
@@ -133,8 +132,7 @@ func (w *Workload) Target() (target int, partitioned bool, err error) {
 	if err := decode(raw, value); err != nil {
 		return 0, false, fmt.Errorf("read the partition of %s %s: %w", w.Title, w.GetName(), err)
 	}
-	// This is the function that the controllers use, so both count the same Pods.
-	old, err := rollout.Partition(value, wanted)
+	old, err := w.Kept(value, wanted)
 	if err != nil {
 		return 0, false, fmt.Errorf("%s %s: %w", w.Title, w.GetName(), err)
 	}

@@ -4,27 +4,19 @@ package agenttest
 
 import (
 	"context"
-	"testing"
+	"sync"
 	"testing/synctest"
 	"time"
-
-	"github.com/stretchr/testify/require"
 )
 
-// Run runs a part of the agent until the returned function is called, which waits for the end and requires that it is no failure.
-// A second call does nothing.
-func Run(ctx context.Context, t testing.TB, run func(context.Context) error) (stop func()) {
-	t.Helper()
+// Run runs a part of the agent until the returned function is called, which waits for the end. A second call does nothing.
+func Run(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() {
-		defer close(done)
-		done <- run(ctx)
-	}()
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
 	return func() {
-		t.Helper()
 		cancel()
-		require.NoError(t, <-done)
+		running.Wait()
 	}
 }
 

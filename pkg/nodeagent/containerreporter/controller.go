@@ -98,24 +98,15 @@ func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 
 // Run runs the controller until ctx ends. The restart queue can start at once, because only reports add to it, and
 // they wait for the cache.
-func (c *Controller) Run(ctx context.Context) error {
+func (c *Controller) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer c.stops.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	running.Go(func() { c.informer.RunWithContext(ctx) })
-	var restartErr error
-	running.Go(func() { restartErr = c.restarts.Run(ctx) })
-	if !cache.WaitForCacheSync(ctx.Done(), c.informer.HasSynced) {
-		return nil
+	running.Go(func() { c.restarts.Run(ctx) })
+	if cache.WaitForCacheSync(ctx.Done(), c.informer.HasSynced) {
+		c.reports.Run(ctx)
 	}
-	if err := c.reports.Run(ctx); err != nil {
-		return err
-	}
-	cancel()
-	running.Wait()
-	return restartErr
 }
 
 // seen enqueues a Pod whose report is outdated. A Pod that existed before the agent started and has no report is not

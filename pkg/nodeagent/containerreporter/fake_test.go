@@ -184,7 +184,7 @@ func (w *world) start() {
 		},
 	})
 	require.NoError(w.t, err)
-	w.t.Cleanup(agenttest.Run(w.t.Context(), w.t, c.Run))
+	w.t.Cleanup(agenttest.Run(w.t.Context(), c.Run))
 	agenttest.Pass(time.Second)
 	require.True(w.t, c.Synced())
 }

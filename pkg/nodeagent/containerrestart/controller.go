@@ -139,16 +139,11 @@ func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 
 // Run runs the controller until ctx ends, and then waits for the running stops. A stop that is canceled is repeated
 // by the next agent.
-func (c *Controller) Run(ctx context.Context) error {
+func (c *Controller) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer c.stops.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	running.Go(func() { c.informer.RunWithContext(ctx) })
-	running.Go(func() { _ = c.waiting.Run(ctx) }) // It fails only if c.pods fails too, because both wait for the same caches.
-	if err := c.pods.Run(ctx); err != nil && ctx.Err() == nil {
-		return err
-	}
-	return nil // The context ended, perhaps before the caches were filled.
+	running.Go(func() { c.waiting.Run(ctx) })
+	c.pods.Run(ctx)
 }

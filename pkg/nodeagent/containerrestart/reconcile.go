@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/reconcile"
 )
 
@@ -138,7 +139,7 @@ func drained(r *request, now time.Time) (wait time.Duration, ready bool) {
 	if i < 0 {
 		return 0, false
 	}
-	end := r.Status.Conditions[i].LastTransitionTime.Add(seconds(*grace))
+	end := r.Status.Conditions[i].LastTransitionTime.Add(delay.Seconds(*grace))
 	if *grace == 0 || !end.After(now) {
 		return 0, true
 	}

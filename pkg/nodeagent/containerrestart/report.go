@@ -18,7 +18,7 @@ import (
 // edit changes a status. It may be called several times, each time with another copy.
 type edit func(*v1beta1.ContainerRecreateRequestStatus)
 
-// complete sets the phase of the request to Completed. message is empty for a request that was carried out, also if
+// complete sets the phase of the request to Completed. message is empty for a request that was carried out, even if
 // some containers failed under the policy Ignore.
 func (c *Controller) complete(ctx context.Context, r *request, states []containerState, message string) error {
 	klog.FromContext(ctx).V(2).Info("Ending", "request", klog.KObj(r), "message", message)

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -20,6 +18,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/nodeagent/containerstop"
 )
 
@@ -74,11 +73,6 @@ func unanswered(ctx context.Context, err error) bool {
 		errors.Is(err, containerstop.ErrNotStarted)
 }
 
-// seconds returns a duration that does not overflow. Users choose the numbers.
-func seconds(number int64) time.Duration {
-	return time.Duration(min(number, math.MaxInt32)) * time.Second
-}
-
 // target describes the container to stop. The callbacks record events on the Pod.
 func (c *Controller) target(
 	ctx context.Context, runtime Runtime, r *request, container *containerSpec, in *instance, podIP string,
@@ -92,7 +86,7 @@ func (c *Controller) target(
 	return containerstop.Target{
 		Runtime: runtime, ID: id, PodIP: podIP,
 		Manner: &containerstop.Manner{
-			Grace:   seconds(ptr.Deref(r.Spec.Strategy.TerminationGracePeriodSeconds, defaultGrace)),
+			Grace:   delay.Seconds(ptr.Deref(r.Spec.Strategy.TerminationGracePeriodSeconds, defaultGrace)),
 			PreStop: container.PreStop, Ports: container.Ports,
 		},
 		Begin: func() {

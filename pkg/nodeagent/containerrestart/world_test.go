@@ -132,7 +132,7 @@ func (w *world) controller() (stop func()) {
 	require.NoError(w.t, err)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	caches.Start(ctx, deps.Needs())
-	end := agenttest.Run(ctx, w.t, c.Run)
+	end := agenttest.Run(ctx, c.Run)
 	return func() {
 		cancel()
 		end()
@@ -153,7 +153,7 @@ func (w *world) runAgent() (stop func()) {
 		},
 	})
 	require.NoError(w.t, err)
-	return agenttest.Run(w.t.Context(), w.t, c.Run)
+	return agenttest.Run(w.t.Context(), c.Run)
 }
 
 // create creates a request for a Pod, with the defaults that the API server sets.

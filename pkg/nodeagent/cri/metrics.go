@@ -29,7 +29,7 @@ type timedImages struct {
 	internalapi.ImageManagerService
 }
 
-// timed calls f and observes its duration, also if f fails.
+// timed calls f and observes its duration, even if f fails.
 func timed[R any](method string, f func() (R, error)) (R, error) {
 	start := time.Now()
 	defer func() { requestSeconds.WithLabelValues(method).Observe(time.Since(start).Seconds()) }()

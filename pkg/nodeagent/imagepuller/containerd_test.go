@@ -79,7 +79,7 @@ func pullReally(t *testing.T, images Images, image string, spec v1beta1.ImageTag
 	})
 	require.NoError(t, err)
 	ctx := t.Context()
-	defer agenttest.Run(ctx, t, c.Run)()
+	defer agenttest.Run(ctx, c.Run)()
 	var last v1beta1.ImageTagStatus
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		got, err := client.AppsV1beta1().NodeImages().Get(ctx, node, metav1.GetOptions{})

@@ -105,16 +105,13 @@ func New(config Config) (*Controller, error) {
 func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 
 // Run runs the controller until ctx ends, and then cancels the running pulls. The next agent starts those pulls again.
-func (c *Controller) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
+func (c *Controller) Run(ctx context.Context) {
 	// The pulls and the informer end with the context.
 	defer c.running.Wait()
-	defer cancel()
 	c.running.Go(func() { c.informer.RunWithContext(ctx) })
-	if !cache.WaitForCacheSync(ctx.Done(), c.informer.HasSynced) {
-		return nil
+	if cache.WaitForCacheSync(ctx.Done(), c.informer.HasSynced) {
+		c.queue.Run(ctx)
 	}
-	return c.queue.Run(ctx)
 }
 
 // key returns the only key that the queue ever contains.

@@ -19,7 +19,7 @@ func (c *Controller) announce(p *pull, t *task, took time.Duration, err error) {
 	node := &corev1.ObjectReference{
 		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: "NodeImage", Name: p.node.Name, UID: p.node.UID,
 	}
-	// A success is recorded on the NodeImage only.
+	// A success is recorded on the NodeImage only. Programs search for this text, so its spelling is part of the contract.
 	if err == nil {
 		c.config.Recorder.Eventf(node, corev1.EventTypeNormal, ReasonSucceeded, "Image %s:%s, ecalpsedTime %v", t.image, t.tag, took)
 		return

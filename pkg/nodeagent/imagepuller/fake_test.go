@@ -168,7 +168,7 @@ func (w *world) start() {
 	require.NoError(w.t, err)
 	w.controller = c
 	ctx := klog.NewContext(w.t.Context(), ktesting.NewLogger(w.t, ktesting.NewConfig(ktesting.Verbosity(2))))
-	end := agenttest.Run(ctx, w.t, c.Run)
+	end := agenttest.Run(ctx, c.Run)
 	w.stop = func() {
 		began := time.Now()
 		end()

@@ -52,7 +52,7 @@ func TestPullsContinueWhenTheSocketReturns(t *testing.T) {
 	})
 	require.NoError(t, err)
 	ctx := t.Context()
-	defer agenttest.Run(ctx, t, c.Run)()
+	defer agenttest.Run(ctx, c.Run)()
 	report := func(c require.TestingT) *v1beta1.ImageTagStatus {
 		got, err := client.AppsV1beta1().NodeImages().Get(ctx, node, metav1.GetOptions{})
 		require.NoError(c, err)

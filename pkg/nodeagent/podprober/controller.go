@@ -97,22 +97,17 @@ func New(config Config) (*Controller, error) {
 func (c *Controller) Synced() bool { return c.informer.HasSynced() }
 
 // Run runs the probes until ctx ends, and then waits for the running ones, which are canceled.
-func (c *Controller) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
+func (c *Controller) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer cancel()
 	running.Go(func() { c.informer.RunWithContext(ctx) })
 	if !cache.WaitForCacheSync(ctx.Done(), c.informer.HasSynced) {
-		return nil
+		return
 	}
 	c.began = c.config.Clock.Now()
 	running.Go(func() { c.schedule.Run(ctx) })
-	running.Go(func() { _ = c.statuses.Run(ctx) }) // It waits for no cache, so it cannot fail.
-	if err := c.specs.Run(ctx); err != nil && ctx.Err() == nil {
-		return err
-	}
-	return nil // The context ended, perhaps before the caches were filled.
+	running.Go(func() { c.statuses.Run(ctx) })
+	c.specs.Run(ctx)
 }
 
 // key returns the only key that the queues ever contain.

@@ -72,7 +72,7 @@ func BenchmarkFullNode(b *testing.B) {
 		Clock: clock.RealClock{},
 	})
 	require.NoError(b, err)
-	stop := agenttest.Run(b.Context(), b, c.Run)
+	stop := agenttest.Run(b.Context(), c.Run)
 	<-time.After(3 * time.Second)
 	mu.Lock()
 	clear(ran)

@@ -71,7 +71,7 @@ func (r *result) add(spec *corev1.Probe, outcome handler.Outcome, message string
 	if changed {
 		r.changed = now
 	}
-	// The message and the time are published for each run from then on, also if the state stays.
+	// The message and the time are published for each run from then on, even if the state stays.
 	r.state, r.message, r.probed = state, message, now
 	return changed
 }

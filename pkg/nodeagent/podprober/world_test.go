@@ -183,7 +183,7 @@ func (w *world) begin() {
 		Clock: clock.RealClock{},
 	})
 	require.NoError(w.t, err)
-	w.stop = agenttest.Run(w.t.Context(), w.t, c.Run)
+	w.stop = agenttest.Run(w.t.Context(), c.Run)
 }
 
 // get returns the stored NodePodProbe.

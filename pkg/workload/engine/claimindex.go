@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/delay"
 )
 
 // claimIndex finds the claims of instances. A claim is controlled by the workload or by a Pod. A claim that a Pod controls is
@@ -114,7 +116,7 @@ func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 		return moves
 	}
 	active, inactive := map[string]bool{}, map[string]*corev1.Pod{}
-	for _, pod := range slices.Concat(v.Pods, v.Leaving) {
+	for _, pod := range slices.Concat(v.Pods, v.Released) {
 		active[v.Instance(pod)] = true
 	}
 	for _, pod := range v.Inactive {
@@ -140,7 +142,7 @@ func (v *View) claimsWait() (wait time.Duration) {
 	}
 	for id := range v.memory.attempted {
 		if len(v.claims.of(id)) > 0 {
-			wait = Sooner(wait, v.memory.arrivesFor(id, v.Now))
+			wait = delay.Sooner(wait, v.memory.arrivesFor(id, v.Now))
 		}
 	}
 	return wait

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/passes"
 )
@@ -45,7 +46,7 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	adopted, err := x.adoptRevisions(ctx)
 	outcome.Add(Update, err)
 	settled := v.settle(plan)
-	outcome.Recheck = Sooner(settled.recheck, v.claimsWait())
+	outcome.Recheck = delay.Sooner(settled.recheck, v.claimsWait())
 	outcome.Add(Update, settled.err)
 	outcome.Add(Update, x.writeAll(ctx, settled.changes))
 	outcome.Add(Scale, x.moveClaims(ctx, v.claimMoves(plan.deleted())))
@@ -59,7 +60,7 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 		x.stages(ctx, plan, &outcome)
 	}
 	if x.Unfinished() {
-		outcome.Recheck, outcome.Whole = Sooner(outcome.Recheck, passes.Continue), false
+		outcome.Recheck, outcome.Complete = delay.Sooner(outcome.Recheck, passes.Continue), false
 	}
 	outcome.withoutRefusals()
 	x.remember(&outcome)
@@ -79,7 +80,7 @@ func (x *execution) stages(ctx context.Context, plan *Plan, outcome *Outcome) {
 		outcome.ScaleDecided = true
 		outcome.Add(stage.Aim, x.stage(ctx, stage))
 	}
-	outcome.Whole = !x.unknown.Load()
+	outcome.Complete = !x.unknown.Load()
 	outcome.UpdatesDecided = !x.unknown.Load() && !settled && (!x.changed.Load() || endsWithUpdates(plan))
 }
 
@@ -116,7 +117,7 @@ func (x *execution) remember(outcome *Outcome) {
 	v := x.view
 	kept := v.memory
 	kept.attempted, kept.unresolved, kept.generation = x.attempted, x.unresolved, 0
-	if !outcome.Whole {
+	if !outcome.Complete {
 		kept.generation = v.Object.GetGeneration()
 	}
 	for id, attempt := range v.memory.attempted {
@@ -130,5 +131,5 @@ func (x *execution) remember(outcome *Outcome) {
 // arrived reports whether the caches show a Pod of the instance, in any state.
 func (v *View) arrived(id string) bool {
 	has := func(pod *corev1.Pod) bool { return v.Instance(pod) == id }
-	return slices.ContainsFunc(v.Pods, has) || slices.ContainsFunc(v.Leaving, has) || slices.ContainsFunc(v.Inactive, has)
+	return slices.ContainsFunc(v.Pods, has) || slices.ContainsFunc(v.Released, has) || slices.ContainsFunc(v.Inactive, has)
 }

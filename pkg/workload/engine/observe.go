@@ -80,7 +80,7 @@ func (v *View) sortPods(all []*corev1.Pod) {
 		case matches:
 			v.Pods = append(v.Pods, pod)
 		default:
-			v.Leaving = append(v.Leaving, pod)
+			v.Released = append(v.Released, pod)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (v *View) findClaims(caches *Caches, pods []*corev1.Pod) error {
 	return nil
 }
 
-// indexClaims indexes the claims of the workload and of its Pods. It omits claims that Pods in Leaving control: those are
+// indexClaims indexes the claims of the workload and of its Pods. It omits claims that Pods in Released control: those are
 // neither reused nor deleted here.
 func (v *View) indexClaims(caches *Caches) error {
 	v.claims = claimIndex{byInstance: map[string][]*corev1.PersistentVolumeClaim{}, byPod: map[types.UID][]*corev1.PersistentVolumeClaim{},

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/workload/disruption"
 )
 
@@ -30,8 +31,8 @@ type Outcome struct {
 	// ScaleDecided and UpdatesDecided report whether scaling and update planning ran. Only then does a nil error clear the failure
 	// condition.
 	ScaleDecided, UpdatesDecided bool
-	// Whole is true if every stage ran, and the time of the pass was enough. Otherwise the next pass goes on.
-	Whole bool
+	// Complete is true if every stage ran, and the time of the pass was enough. Otherwise the next pass goes on.
+	Complete bool
 	// Revision is the update revision as stored on the server, or nil if it could not be written.
 	Revision *appsv1.ControllerRevision
 	// CollisionCount is the value for the workload's status.
@@ -45,6 +46,6 @@ func (o *Outcome) withoutRefusals() {
 	var scale, update bool
 	scale, o.Scale = disruption.WithoutRefusals(o.Scale)
 	if update, o.Update = disruption.WithoutRefusals(o.Update); scale || update {
-		o.Recheck = Sooner(o.Recheck, refusedRetry)
+		o.Recheck = delay.Sooner(o.Recheck, refusedRetry)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // disown removes the owner from Pods that the selector no longer matches. Their claims move to the Pods first: a claim that
 // stays with the workload would be given to another Pod, or deleted, while the released Pod mounts it.
 func (x *execution) disown(ctx context.Context) error {
-	leaving, owner := x.view.Leaving, x.view.Object.GetUID()
+	leaving, owner := x.view.Released, x.view.Object.GetUID()
 	return x.Each(len(leaving), func(i int) error {
 		pod := leaving[i]
 		if err := x.giveClaims(ctx, pod, x.view.ClaimsOf(pod)); err != nil {
@@ -67,7 +67,7 @@ func (x *execution) adopt(ctx context.Context) error {
 	})
 }
 
-// adoptRevisions makes the workload the controller of revisions that have none. It returns whether there were any, also if they
+// adoptRevisions makes the workload the controller of revisions that have none. It returns whether there were any, even if they
 // may not be adopted.
 func (x *execution) adoptRevisions(ctx context.Context) (bool, error) {
 	orphans, owner := x.view.unowned, x.view.Object

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/inplace"
 	"kruise.io/kruise/pkg/workload/lifecycle"
@@ -30,7 +31,7 @@ func (v *View) settle(plan *Plan) (s settlement) {
 	failures := []error{v.unreadable}
 	for _, pod := range v.Pods {
 		progress := v.progress[pod.UID]
-		s.recheck = Sooner(s.recheck, progress.Recheck)
+		s.recheck = delay.Sooner(s.recheck, progress.Recheck)
 		var change *Change
 		var err error
 		switch {
@@ -38,7 +39,7 @@ func (v *View) settle(plan *Plan) (s settlement) {
 		case inplace.Delayed(pod):
 			var remaining time.Duration
 			change, remaining, err = v.resume(pod)
-			s.recheck = Sooner(s.recheck, remaining)
+			s.recheck = delay.Sooner(s.recheck, remaining)
 		case progress.Next:
 			change, err = v.advance(pod)
 		case progress.Hopeless != "":

@@ -90,6 +90,8 @@ type Revisions struct {
 	LimitUsed bool
 	// Exact requires that the label of a Pod is the complete name of its revision.
 	Exact bool
+	// Recorded returns the name that the record of an update in place has for a revision. If it is nil, that is the complete name.
+	Recorded func(revision string) string
 	// KeepCurrent keeps the current revision of the status. Otherwise the update revision becomes the current one when all Pods are
 	// at it.
 	KeepCurrent bool

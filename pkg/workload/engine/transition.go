@@ -166,9 +166,9 @@ func (v *View) applied(pod *corev1.Pod, update *PodUpdate, now time.Time) (*core
 	after := pod.DeepCopy()
 	var err error
 	if v.GraceSeconds > 0 && update.Change.Interrupts(pod) {
-		err = update.Change.Delay(after, update.Target.Name, v.GraceSeconds, now)
+		err = update.Change.Delay(after, v.recorded(update.Target.Name), v.GraceSeconds, now)
 	} else {
-		err = update.Change.Apply(after, update.Target.Name, now)
+		err = update.Change.Apply(after, v.recorded(update.Target.Name), now)
 	}
 	if err != nil {
 		return nil, err
@@ -185,6 +185,14 @@ func (v *View) applied(pod *corev1.Pod, update *PodUpdate, now time.Time) (*core
 	return after, nil
 }
 
+// recorded returns the name that the record of an update has for a revision.
+func (v *View) recorded(revision string) string {
+	if v.Revisions.Recorded == nil {
+		return revision
+	}
+	return v.Revisions.Recorded(revision)
+}
+
 // enter writes the state of an update into a Pod, unless the kind leaves Pods without a state as they are.
 func (v *View) enter(pod *corev1.Pod, state lifecycle.State) {
 	if lifecycle.Of(pod) != "" || !v.StateOptional {
@@ -196,7 +204,7 @@ func (v *View) enter(pod *corev1.Pod, state lifecycle.State) {
 // whether the API server will accept the update.
 func (v *View) completeUpdate(update *PodUpdate) (*corev1.Pod, error) {
 	after := update.Pod.DeepCopy()
-	if err := update.Change.Apply(after, update.Target.Name, v.Now); err != nil {
+	if err := update.Change.Apply(after, v.recorded(update.Target.Name), v.Now); err != nil {
 		return nil, err
 	}
 	v.Stamp(after, update.Target.Name)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/inplace"
 	"kruise.io/kruise/pkg/workload/lifecycle"
@@ -23,9 +24,9 @@ import (
 type View struct {
 	*Target
 	Now time.Time
-	// Pods are the active Pods that match the selector, sorted by name. Inactive are terminating or finished. Leaving no longer
+	// Pods are the active Pods that match the selector, sorted by name. Inactive are terminating or finished. Released no longer
 	// match the selector. Orphans are to be adopted.
-	Pods, Inactive, Leaving, Orphans []*corev1.Pod
+	Pods, Inactive, Released, Orphans []*corev1.Pod
 	// Update is the revision of the wanted template. It may not be stored yet. Current is the last revision that was rolled out
 	// completely.
 	Update, Current *appsv1.ControllerRevision
@@ -99,7 +100,7 @@ func (v *View) availableAfter(pod *corev1.Pod, minReadySeconds int32) bool {
 // over.
 func (v *View) AvailableIn() (soonest time.Duration) {
 	for _, pod := range v.Pods {
-		soonest = Sooner(soonest, podstate.AvailableIn(pod, v.MinReadySeconds, v.Now))
+		soonest = delay.Sooner(soonest, podstate.AvailableIn(pod, v.MinReadySeconds, v.Now))
 	}
 	return soonest
 }
@@ -165,7 +166,7 @@ func (v *View) NewIDs(n int) (ids []string) {
 // instancesWithPods returns the IDs of the instances that have a Pod in any state. The caller owns the map.
 func (v *View) instancesWithPods() map[string]bool {
 	ids := map[string]bool{}
-	for _, pods := range [][]*corev1.Pod{v.Pods, v.Inactive, v.Leaving} {
+	for _, pods := range [][]*corev1.Pod{v.Pods, v.Inactive, v.Released} {
 		for _, pod := range pods {
 			ids[v.Instance(pod)] = true
 		}
@@ -179,12 +180,4 @@ func (v *View) Again() bool { return v.memory.generation == v.Object.GetGenerati
 // PreparingDelete reports whether a hook holds the Pod before its deletion.
 func PreparingDelete(pod *corev1.Pod) bool {
 	return lifecycle.Of(pod) == pub.LifecycleStatePreparingDelete
-}
-
-// Sooner returns the shorter of two delays. Zero means no delay is set.
-func Sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return max(a, b)
-	}
-	return min(a, b)
 }

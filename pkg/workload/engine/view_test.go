@@ -77,7 +77,7 @@ func TestPodsThatNoLongerMatchLeave(t *testing.T) {
 	stays.Labels["app"], ended.Status.Phase = "web", corev1.PodSucceeded
 	v := observed(t, func(target *Target) { target.Selector = selector }, leaves, ended, stays)
 	assert.Equal(t, []*corev1.Pod{stays}, v.Pods)
-	assert.Equal(t, []*corev1.Pod{leaves}, v.Leaving)
+	assert.Equal(t, []*corev1.Pod{leaves}, v.Released)
 	assert.Equal(t, []*corev1.Pod{ended}, v.Inactive)
 	assert.Equal(t, []string{"random"}, v.NewIDs(1))
 }

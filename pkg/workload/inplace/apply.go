@@ -2,6 +2,8 @@ package inplace
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,8 +29,8 @@ func (c *Change) apply(pod *corev1.Pod, revision string, started, now time.Time)
 		UpdateEnvFromMetadata: len(c.Env) > 0, UpdateResources: len(c.Resources) > 0,
 	}
 	// This must come before the containers change: Judge compares the status with the spec of the earlier update.
-	state.LastContainerStatuses = c.unfinished(pod)
-	c.applyTurn(pod, state, now)
+	blocked := c.inherit(pod, state)
+	c.applyTurn(pod, state, blocked, now)
 	pod.Labels = c.Labels.apply(pod.Labels)
 	pod.Annotations = c.Annotations.apply(pod.Annotations)
 	dropGrace(pod)
@@ -46,14 +48,19 @@ func Advance(pod *corev1.Pod, now time.Time) error {
 		return fmt.Errorf("advance Pod %q: no container waits for its update", pod.Name)
 	}
 	c := &Change{Images: state.NextContainerImages, Env: state.NextContainerMetadata, Resources: state.NextContainerResources}
-	c.applyTurn(pod, state, now)
+	// The instances of this batch may have changed since the update began.
+	maps.DeleteFunc(state.LastContainerStatuses, func(name string, _ record.ContainerStatus) bool {
+		_, changes := c.Images[name]
+		return changes
+	})
+	c.applyTurn(pod, state, nil, now)
 	return record.Write(pod, state)
 }
 
 // applyTurn changes the containers of the current batch, and stores the changes of the others in the state. The containers of
-// this batch must be ready before the next one begins.
-func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, now time.Time) {
-	turn, later := c.split(pod)
+// this batch, and the blocked ones of an earlier update, must be ready before the next batch begins.
+func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, blocked []string, now time.Time) {
+	turn, later := c.split(pod, blocked)
 	// The record is made before the spec changes.
 	recordTurn(state, pod, turn)
 	for i := range pod.Spec.Containers {
@@ -72,33 +79,39 @@ func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, now time.Time) 
 	state.NextContainerImages, state.NextContainerMetadata, state.NextContainerResources = later.Images, later.Env, later.Resources
 	state.PreCheckBeforeNext = nil
 	if waits(state) {
-		state.PreCheckBeforeNext = &record.PreCheck{ContainersRequiredReady: names}
+		state.PreCheckBeforeNext = &record.PreCheck{ContainersRequiredReady: append(slices.Clone(blocked), names...)}
 	}
 	if len(names) > 0 {
 		state.ContainerBatchesRecord = append(state.ContainerBatchesRecord, record.Batch{Timestamp: metav1.NewTime(now.UTC()), Containers: names})
 	}
 }
 
-// recordTurn records what runs in the containers whose image changes. It does not touch the records of other containers: they
-// stay valid for the instances that those containers were given. A report that cannot be read counts as none.
+// recordTurn records what runs in the containers whose image changes, unless the record of an earlier update that is still in progress
+// says it. It does not touch the records of other containers: they stay valid for the instances that those containers were given. A
+// report that cannot be read counts as none.
 func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
-	report, err := containerreport.Read(pod)
-	if err != nil {
-		report = nil
-	}
+	report := reportOf(pod)
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
-		if _, changes := turn.Images[container.Name]; !changes {
+		_, changes := turn.Images[container.Name]
+		_, found := s.LastContainerStatuses[container.Name]
+		if !changes || found {
 			continue
-		}
-		if _, found := s.LastContainerStatuses[container.Name]; found && len(s.ContainerBatchesRecord) == 0 {
-			continue // Recorded by an earlier update that is still in progress.
 		}
 		if s.LastContainerStatuses == nil {
 			s.LastContainerStatuses = map[string]record.ContainerStatus{}
 		}
 		s.LastContainerStatuses[container.Name] = Record(pod, container, report)
 	}
+}
+
+// reportOf returns the report of the node agent, or nil if there is none that can be read.
+func reportOf(pod *corev1.Pod) *containerreport.Report {
+	report, err := containerreport.Read(pod)
+	if err != nil {
+		return nil // The agent will replace the report.
+	}
+	return report
 }
 
 // Record returns what runs in a container and the image in its spec. The Pod must be the version that a write replaces.
@@ -113,18 +126,49 @@ func Record(pod *corev1.Pod, container *corev1.Container, report *containerrepor
 	return before
 }
 
-// unfinished returns the records of containers that an earlier update is still changing, whether or not this update changes them
-// too. While the instance that the earlier update ended still runs, only the record of that update says what the instance was
-// created from; the spec does not.
-func (c *Change) unfinished(pod *corev1.Pod) map[string]record.ContainerStatus {
+// inherit takes what an earlier update has not finished into the record of this one, whether or not this update changes the same
+// containers. Otherwise nothing would wait for it any more. It returns the containers that block the waiting ones: those of the last batch
+// that are not ready or not finished, and that this update does not change again.
+func (c *Change) inherit(pod *corev1.Pod, state *record.State) (blocked []string) {
 	previous, err := record.Read(pod)
 	if err != nil || previous == nil {
 		return nil
 	}
-	report, err := containerreport.Read(pod)
-	if err != nil {
-		report = nil
+	report := reportOf(pod)
+	state.LastContainerStatuses = unfinishedImages(pod, previous, report)
+	var unfinished []string
+	if previous.UpdateEnvFromMetadata {
+		unfinished = staleEnvironments(pod, previous, report)
+		state.UpdateEnvFromMetadata = state.UpdateEnvFromMetadata || len(unfinished) > 0
 	}
+	// The status of the resources only counts for the newest spec.
+	if previous.UpdateResources && (!nodeSawSpec(pod) || !resized(pod, previous)) {
+		state.UpdateResources = true
+		for i := range pod.Spec.Containers {
+			if name := pod.Spec.Containers[i].Name; touched(previous, name) && !slices.Contains(unfinished, name) {
+				unfinished = append(unfinished, name)
+			}
+		}
+	}
+	if len(unfinished) > 0 {
+		state.ContainerBatchesRecord = []record.Batch{{Timestamp: previous.UpdateTimestamp, Containers: unfinished}}
+	}
+	if previous.PreCheckBeforeNext == nil {
+		return nil
+	}
+	for _, name := range previous.PreCheckBeforeNext.ContainersRequiredReady {
+		status := containerStatus(pod, name)
+		_, changing := state.LastContainerStatuses[name]
+		if !c.touches(name) && (changing || slices.Contains(unfinished, name) || status == nil || !status.Ready) {
+			blocked = append(blocked, name)
+		}
+	}
+	return blocked
+}
+
+// unfinishedImages returns the records of containers whose images an earlier update is still changing. While the instance that the
+// earlier update ended still runs, only the record of that update says what the instance was created from; the spec does not.
+func unfinishedImages(pod *corev1.Pod, previous *record.State, report *containerreport.Report) map[string]record.ContainerStatus {
 	var records map[string]record.ContainerStatus
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]

@@ -2,6 +2,7 @@ package inplace
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,26 +13,33 @@ import (
 )
 
 // split takes the containers of the next batch out of the change: containers without a priority, and the containers with the
-// highest priority. Containers that read the same metadata as these are included whatever their priority, because the metadata
-// changes only once. Neither result has the labels and annotations that no container reads: they change at once.
-func (c *Change) split(pod *corev1.Pod) (first, later *Change) {
+// highest priority. While containers are blocked, those with a lower priority wait. Containers that read the same metadata as the batch
+// are included whatever their priority, because the metadata changes only once. Neither result has the labels and annotations that no
+// container reads: they change at once.
+func (c *Change) split(pod *corev1.Pod, blocked []string) (first, later *Change) {
 	var turn []string
-	// ordered are the containers with a priority, by name.
-	highest, ordered := 0, map[string]int{}
+	// ordered are the containers with a priority, by name. blocking are the priorities of the blocked ones.
+	ordered := map[string]int{}
+	var blocking []int
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
-		if !c.touches(container.Name) {
-			continue
-		}
 		number, found := launch.Priority(container)
-		if !found {
+		switch blocks := slices.Contains(blocked, container.Name); {
+		case blocks && found:
+			blocking = append(blocking, number)
+		case blocks || !c.touches(container.Name):
+		case found:
+			ordered[container.Name] = number
+		default:
 			turn = append(turn, container.Name)
-			continue
 		}
-		if len(ordered) == 0 || number > highest {
-			highest = number
-		}
-		ordered[container.Name] = number
+	}
+	if len(blocked) > 0 {
+		maps.DeleteFunc(ordered, func(_ string, number int) bool { return len(blocking) == 0 || number < slices.Max(blocking) })
+	}
+	highest := math.MinInt
+	for _, number := range ordered {
+		highest = max(highest, number)
 	}
 	for name, number := range ordered {
 		if number == highest {

@@ -98,7 +98,7 @@ func TestContainersUpdateByPriority(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := podOf(tc.containers)
 			change := &Change{Images: pick(both, func(name string) bool { _, found := tc.containers[name]; return found })}
-			turn, later := change.split(pod)
+			turn, later := change.split(pod, nil)
 			assert.Equal(t, tc.want, turn.names())
 			assert.Len(t, later.names(), len(tc.containers)-len(tc.want))
 		})
@@ -152,7 +152,7 @@ func TestHigherContainerThatOnlyReadsMetadataIsFirst(t *testing.T) {
 	}
 	change, ok := Plan(from, to, Options{EnvFromMetadata: true})
 	require.True(t, ok)
-	turn, later := change.split(pod)
+	turn, later := change.split(pod, nil)
 	assert.Equal(t, []string{"side"}, turn.names())
 	assert.Equal(t, []string{"main"}, later.names())
 }
@@ -187,7 +187,7 @@ func TestSharedMetadataIsOneTurn(t *testing.T) {
 			to.Labels = tc.labels
 			change, ok := Plan(from, to, Options{EnvFromMetadata: true})
 			require.True(t, ok)
-			turn, _ := change.split(pod)
+			turn, _ := change.split(pod, nil)
 			assert.Equal(t, tc.want, turn.names())
 			require.NoError(t, change.Apply(pod, "rev2", now))
 			assert.Equal(t, "2", pod.Labels["k"])
@@ -303,4 +303,56 @@ func imageOf(pod *corev1.Pod, name string) string {
 		}
 	}
 	return ""
+}
+
+// A container that waits for its batch waits on when another update comes, until the batch before it is ready.
+// Cases inplace-update 9, 11b.
+func TestOrderOutlivesAnotherUpdate(t *testing.T) {
+	metadata := &Change{Labels: MapChange{Set: map[string]string{"x": "1"}}}
+	tests := map[string]struct {
+		containers map[string][]corev1.EnvVar
+		second     *Change
+		ready      bool
+		want       map[string]string
+	}{
+		"metadata":                       {nil, metadata, false, map[string]string{"side": "side:2", "main": "main:1"}},
+		"metadata, and the side works":   {nil, metadata, true, map[string]string{"side": "side:2", "main": "main:2"}},
+		"another image of the main one":  {nil, &Change{Images: map[string]string{"main": "main:3"}}, false, map[string]string{"side": "side:2", "main": "main:1"}},
+		"another image of the side":      {nil, &Change{Images: map[string]string{"side": "side:3"}}, false, map[string]string{"side": "side:3", "main": "main:1"}},
+		"an image of a higher container": {nil, &Change{Images: map[string]string{"top": "top:2"}}, false, map[string]string{"top": "top:2", "main": "main:1"}},
+		"without a priority":             {nil, &Change{Images: map[string]string{"plain": "plain:2"}}, false, map[string]string{"plain": "plain:2", "main": "main:1"}},
+		"the side has no priority": {
+			map[string][]corev1.EnvVar{"side": nil, "main": {barrier("p_1")}, "low": {barrier("p_0")}}, metadata, false, map[string]string{"main": "main:2", "low": "low:1"},
+		},
+	}
+	for name, tc := range tests {
+		for _, grace := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				containers := tc.containers
+				if containers == nil {
+					containers = map[string][]corev1.EnvVar{"top": {barrier("p_9")}, "side": {barrier("p_5")}, "main": {barrier("p_1")}, "plain": nil}
+				}
+				pod := podOf(containers)
+				first := &Change{Images: map[string]string{"side": "side:2", "main": "main:2"}}
+				if _, found := containers["low"]; found {
+					first.Images["low"] = "low:2"
+				}
+				require.NoError(t, first.Apply(pod, "rev2", now))
+				if tc.containers != nil { // The main one changed together with the side, and works.
+					restart(pod, "main", "main2", true)
+				}
+				restart(pod, "side", "side2", tc.ready)
+				if grace {
+					require.NoError(t, tc.second.Delay(pod, "rev3", 30, now))
+					_, err := Resume(pod, func(string) bool { return true }, now.Add(time.Minute))
+					require.NoError(t, err)
+				} else {
+					require.NoError(t, tc.second.Apply(pod, "rev3", now))
+				}
+				for container, image := range tc.want {
+					assert.Equal(t, image, imageOf(pod, container), container)
+				}
+			})
+		}
+	}
 }

@@ -54,11 +54,7 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 	if grace != nil {
 		return Progress{}, nil
 	}
-	report, err := containerreport.Read(pod)
-	if err != nil {
-		report = nil // The agent will replace the report.
-	}
-	findings := examine(pod, state, report)
+	findings := examine(pod, state, reportOf(pod))
 	if findings.hopeless != "" {
 		return Progress{Hopeless: findings.hopeless}, nil
 	}
@@ -159,26 +155,34 @@ func touched(s *record.State, container string) bool {
 	return slices.ContainsFunc(s.ContainerBatchesRecord, func(b record.Batch) bool { return slices.Contains(b.Containers, container) })
 }
 
-// examineEnvironment checks every container of the update that reads metadata: was its instance started with the Pod's current
-// values? Only the node agent's report proves this.
+// examineEnvironment checks every container of the update that reads metadata.
 func (f *findings) examineEnvironment(pod *corev1.Pod, state *record.State, report *containerreport.Report) {
+	for _, name := range staleEnvironments(pod, state, report) {
+		if report == nil {
+			f.agentless = true
+			f.doubt(replacedWithin(pod), "%s without a report", name)
+		} else {
+			f.pending = true
+		}
+	}
+}
+
+// staleEnvironments returns the containers of the update that read metadata, unless their instances were started with the Pod's current
+// values. Only the node agent's report proves this.
+func staleEnvironments(pod *corev1.Pod, state *record.State, report *containerreport.Report) (names []string) {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
 		variables := containerreport.VariablesOf(container)
 		if len(variables) == 0 || !touched(state, container.Name) {
 			continue
 		}
-		if report == nil {
-			f.agentless = true
-			f.doubt(replacedWithin(pod), "%s without a report", container.Name)
-			continue
-		}
 		status, entry := containerStatus(pod, container.Name), report.Find(container.Name)
 		if status == nil || entry == nil || entry.ContainerID != status.ContainerID ||
 			entry.Hashes.ExtractedEnvFromMetadataHash != containerreport.Expected(variables, pod.Labels, pod.Annotations) {
-			f.pending = true
+			names = append(names, container.Name)
 		}
 	}
+	return names
 }
 
 // replacedWithin is the time within which a node has stopped a container that it was told to stop.

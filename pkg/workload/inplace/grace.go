@@ -40,14 +40,15 @@ func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time
 	if err != nil {
 		return fmt.Errorf("encode annotation %q of Pod %q: %w", pub.InPlaceUpdateGraceKey, pod.Name, err)
 	}
-	// No part of this change is in progress yet, but an earlier change may be.
-	pending := c.unfinished(pod)
-	dropGrace(pod)
 	// The record has whole seconds. Rounding up never shortens the grace period.
 	begin := now.Add(time.Second - 1).UTC().Truncate(time.Second)
-	if err := record.Write(pod, &record.State{
-		Revision: revision, UpdateTimestamp: metav1.NewTime(begin), LastContainerStatuses: pending,
-	}); err != nil {
+	state := &record.State{Revision: revision, UpdateTimestamp: metav1.NewTime(begin)}
+	// No part of this change is in progress yet, but an earlier change may be.
+	if blocked := c.inherit(pod, state); len(blocked) > 0 {
+		state.PreCheckBeforeNext = &record.PreCheck{ContainersRequiredReady: blocked}
+	}
+	dropGrace(pod)
+	if err := record.Write(pod, state); err != nil {
 		return err
 	}
 	pod.Annotations[pub.InPlaceUpdateGraceKey] = string(grace)

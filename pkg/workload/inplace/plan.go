@@ -88,7 +88,7 @@ func Plan(from, to *corev1.PodTemplateSpec, options Options) (*Change, bool) {
 		if before.Image == after.Image {
 			continue
 		}
-		//
+		// A Pod cannot have an empty image, so such a Pod must be recreated.
 		if before.Image == "" || after.Image == "" {
 			return nil, false
 		}

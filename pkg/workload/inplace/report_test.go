@@ -191,3 +191,50 @@ func TestGraceKeepsEveryKindOfChange(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, state.UpdateEnvFromMetadata && state.UpdateImages && state.UpdateResources)
 }
+
+// A restart for changed metadata that is still due is waited for, whatever the next update changes.
+func TestNextUpdateWaitsForTheRestartThatIsDue(t *testing.T) {
+	before := template(func(t *corev1.PodTemplateSpec) {
+		t.Spec.Containers[0].Env = []corev1.EnvVar{reads("V", "metadata.annotations['v']")}
+	})
+	after := before.DeepCopy()
+	after.Annotations["v"] = "2"
+	first, ok := Plan(before, after, Options{EnvFromMetadata: true})
+	require.True(t, ok)
+	for name, second := range map[string]*Change{
+		"metadata":                   {Labels: MapChange{Set: map[string]string{"x": "1"}}},
+		"an image of another":        {Images: map[string]string{"side": "side:2"}},
+		"resources of another":       {Resources: map[string]corev1.ResourceRequirements{"side": {}}},
+		"the metadata that it reads": {Env: map[string]metav1.ObjectMeta{"main": {Annotations: map[string]string{"v": "3"}}}},
+	} {
+		for _, grace := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				pod := runningPod("A")
+				pod.Spec.Containers[0].Env = before.Spec.Containers[0].Env
+				report(t, pod)
+				require.NoError(t, first.Apply(pod, "rev2", now))
+				if grace {
+					require.NoError(t, second.Delay(pod, "rev3", 30, now))
+					_, err := Resume(pod, func(string) bool { return true }, now.Add(time.Minute))
+					require.NoError(t, err)
+				} else {
+					require.NoError(t, second.Apply(pod, "rev3", now))
+				}
+				for i := range pod.Status.ContainerStatuses {
+					if status := &pod.Status.ContainerStatuses[i]; status.Name == "side" {
+						status.Image, status.ImageID, status.ContainerID = pod.Spec.Containers[i].Image, "side@2", "containerd://sideB"
+					}
+				}
+				evaluate := func() bool {
+					progress, err := Evaluate(pod, nil)
+					require.NoError(t, err)
+					return progress.Complete
+				}
+				assert.False(t, evaluate(), "main was started with the old value")
+				setMain(pod, "B", "main:1", "m@sha256:1")
+				report(t, pod)
+				assert.True(t, evaluate())
+			})
+		}
+	}
+}

@@ -176,3 +176,18 @@ func TestSplit(t *testing.T) {
 	assert.Equal(t, "100m", rest.Spec.Containers[0].Resources.Requests.Cpu().String())
 	assert.Equal(t, after.Labels, rest.Labels)
 }
+
+func TestNextUpdateWaitsForTheResources(t *testing.T) {
+	pod := podOf(map[string][]corev1.EnvVar{"main": nil})
+	pod.Spec.Containers[0].Resources = cpu("100m")
+	setResources(pod)
+	require.NoError(t, (&Change{Resources: map[string]corev1.ResourceRequirements{"main": cpu("200m")}}).Apply(pod, "rev2", now))
+	require.NoError(t, (&Change{Labels: MapChange{Set: map[string]string{"x": "1"}}}).Apply(pod, "rev3", now))
+	progress, err := Evaluate(pod, nil)
+	require.NoError(t, err)
+	assert.False(t, progress.Complete)
+	setResources(pod)
+	progress, err = Evaluate(pod, nil)
+	require.NoError(t, err)
+	assert.True(t, progress.Complete)
+}

@@ -14,15 +14,15 @@ import (
 
 // Progress is how far an object has rolled out its newest revision, as its status says.
 type Progress struct {
-	// Target is how many Pods shall be at the newest revision. The partition is not part of it.
+	// Target is the desired number of Pods at the newest revision. The partition is not part of it.
 	Target int
 	// Updated is how many Pods are at the newest revision, and Available how many of them are available.
 	Updated, Available int
-	// Wanted is how many Pods shall exist at any revision, Existing how many do, and Serving how many of these are available.
+	// Wanted is the desired number of Pods at any revision, Existing how many do, and Serving how many of these are available.
 	Wanted, Existing, Serving int
 	// Observed is false while the status describes an older spec.
 	Observed bool
-	// Paused is true if the object says that its rollout stands still, also if its Pods are updated only when they are deleted.
+	// Paused is true if the object says that its rollout does not proceed, or if its Pods are updated only when they are deleted.
 	Paused bool
 	// OnDelete is true if Pods are updated only when they are deleted.
 	OnDelete bool
@@ -30,7 +30,7 @@ type Progress struct {
 	Exceeded bool
 }
 
-// Done reports whether the rollout is complete: the status is about the newest spec, and as many Pods as shall be are updated
+// Done reports whether the rollout is complete: the status is about the newest spec, and as many Pods as desired are updated
 // and available.
 func (p *Progress) Done() bool {
 	return p.Observed && p.Updated >= p.Target && p.Available >= p.Target
@@ -158,8 +158,8 @@ func progressOfDaemonSet(set *v1beta1.DaemonSet) (*Progress, error) {
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && !p.OnDelete {
 		partition, p.Paused = rolling.Partition, ptr.Deref(rolling.Paused, false)
 	}
-	var err error
-	p.Target, err = target(int(status.DesiredNumberScheduled), partition)
+	old, err := rollout.DaemonSetPartition(partition, p.Wanted)
+	p.Target = p.Wanted - old
 	return p, err
 }
 

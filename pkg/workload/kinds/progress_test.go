@@ -70,6 +70,9 @@ func TestProgress(t *testing.T) {
 			s.Spec.UpdateStrategy.RollingUpdate.Partition = new(int32(9))
 		}), kinds.Progress{Updated: 2, Available: 1, Observed: true}, true},
 		"a DaemonSet": {daemonSet(func(*v1beta1.DaemonSet) {}), kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true}, false},
+		"a DaemonSet with a percentage, which is rounded down": {daemonSet(func(s *v1beta1.DaemonSet) {
+			s.Spec.UpdateStrategy.RollingUpdate.Partition = new(intstr.FromString("30%"))
+		}), kinds.Progress{Target: 3, Updated: 2, Available: 1, Observed: true}, false},
 		"a paused DaemonSet": {daemonSet(func(s *v1beta1.DaemonSet) { s.Spec.UpdateStrategy.RollingUpdate.Paused = new(true) }),
 			kinds.Progress{Target: 4, Updated: 2, Available: 1, Observed: true, Paused: true}, false},
 		"a DaemonSet under OnDelete with a partition": {daemonSet(func(s *v1beta1.DaemonSet) {

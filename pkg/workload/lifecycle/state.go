@@ -34,3 +34,12 @@ func SpecifiedDelete(pod *corev1.Pod) bool {
 	_, found := pod.Labels[pub.SpecifiedDeleteKey]
 	return found
 }
+
+// Updating reports whether the Pod is being updated in place: a hook holds it before the update or after it, or its node is at work.
+func Updating(pod *corev1.Pod) bool {
+	switch Of(pod) {
+	case pub.LifecycleStatePreparingUpdate, pub.LifecycleStateUpdating, pub.LifecycleStateUpdated:
+		return true
+	}
+	return false
+}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
@@ -27,6 +28,9 @@ type Fit struct {
 	// Fits is true if an empty node has what the Pod requests.
 	Fits bool
 }
+
+// Virtual reports whether a node is a virtual one. No node agent runs there: its provider pulls images, stops containers and runs probes.
+func Virtual(node *corev1.Node) bool { return node.Labels[pub.NodeTypeKey] == pub.NodeTypeVirtualKubelet }
 
 // unschedulable is the taint of a cordoned node.
 var unschedulable = corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}

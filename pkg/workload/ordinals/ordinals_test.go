@@ -37,7 +37,7 @@ func TestInRange(t *testing.T) {
 	}
 }
 
-// One walk finds all reservations, also if they are in the least favorable order.
+// One walk finds all reservations, even if they are in the least favorable order.
 func TestManyReservations(t *testing.T) {
 	const many = 100_000
 	reserved := make([]intstr.IntOrString, 0, many)

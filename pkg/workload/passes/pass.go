@@ -44,7 +44,7 @@ func (p *Pass) Over() bool {
 	return true
 }
 
-// MarkUnfinished records that the next pass has to continue, also if no event starts it.
+// MarkUnfinished records that the next pass has to continue, even if no event starts it.
 func (p *Pass) MarkUnfinished() { p.unfinished.Store(true) }
 
 // Unfinished reports whether the next pass has to follow after Continue.

@@ -15,11 +15,6 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// virtual is the value of the node label "type" of nodes whose provider runs the probes.
-const virtual = "virtual-kubelet"
-
-// Virtual reports whether the provider of a node runs its probes, so that it has no NodePodProbe.
-func Virtual(node *corev1.Node) bool { return node.Labels["type"] == virtual }
 
 // Annotations returns the annotations that tell a provider which probes to run in a new Pod, or nil. The markers select the
 // Pod. The first probe counts where two write one condition, or have one name in one container. Markers are ordered by name.

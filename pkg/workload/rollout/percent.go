@@ -59,6 +59,16 @@ func Partition(value *intstr.IntOrString, replicas int) (int, error) {
 	return max(0, min(partition, replicas)), nil
 }
 
+// DaemonSetPartition returns on how many of the nodes the Pods stay at the current revision. A percentage is rounded down, as Kubernetes
+// does with the other numbers of a DaemonSet.
+func DaemonSetPartition(value *intstr.IntOrString, nodes int) (int, error) {
+	partition, err := RoundedDown(value, nodes, 0)
+	if err != nil {
+		return 0, fmt.Errorf("resolve partition: %w", err)
+	}
+	return max(0, min(partition, nodes)), nil
+}
+
 // MaxUnavailable returns how many Pods may be unavailable at once, rounded down. The default is 20% of the replicas.
 func MaxUnavailable(value *intstr.IntOrString, replicas int) (int, error) {
 	if value == nil {

@@ -97,7 +97,7 @@ func (d *Rescheduled) wait(left time.Duration) {
 
 // condition returns the condition of a subset. moved is the number of its Pods that found no node in time. A condition whose
 // status does not change is kept as it is, so its time is when the status changed. A subset that failed keeps its condition
-// until recovery is over.
+// until recovery is over and none of its Pods waits for a node.
 func (d *Rescheduled) condition(
 	subset string, old *v1beta1.WorkloadSpreadSubsetCondition, moved int, last bool, now time.Time,
 ) v1beta1.WorkloadSpreadSubsetCondition {
@@ -111,6 +111,10 @@ func (d *Rescheduled) condition(
 	if failed && !last {
 		if left := old.LastTransitionTime.Add(recovery).Sub(now); left > 0 {
 			d.wait(left)
+			return *old
+		}
+		// While a Pod still finds no node, the subset is not tried again. The deletion of the Pod starts the next pass.
+		if moved > 0 {
 			return *old
 		}
 		d.Recovered = append(d.Recovered, subset)

@@ -36,6 +36,7 @@ func TestWhenPodsAndSubsetsMove(t *testing.T) {
 		"a Pod that has waited":              {subset: "a", since: 90, now: 100, moved: true, want: *failed, wait: recovery},
 		"another Pod of the subset":          {before: failed, subset: "a", since: 120, now: 130, moved: true, want: *failed, wait: 270 * time.Second},
 		"a subset that is tried again":       {before: failed, subset: "b", since: 100, now: 400, want: works(400), recovered: []string{"a"}},
+		"a Pod that stays after that time":   {before: failed, subset: "a", since: 100, now: 400, moved: true, want: *failed},
 		"a subset that is not yet due":       {before: failed, subset: "b", since: 100, now: 399, want: *failed, wait: time.Second},
 		"a Pod of another WorkloadSpread":    {subset: "other", since: 0, now: 100, want: works(100)},
 		"a subset that works stays as it is": {before: new(works(3)), subset: "b", since: 0, now: 100, want: works(3)},

@@ -69,7 +69,7 @@ func (r *record) take(i int, key string, now time.Time) int {
 }
 
 // Release returns the slot of a Pod that is about to be deleted. The caller owns the WorkloadSpread, and must store it if the
-// status changed. A slot is returned once, also if the client repeats the deletion. Nothing is recorded for numbered Pods, for
+// status changed. A slot is returned once, even if the client repeats the deletion. Nothing is recorded for numbered Pods, for
 // subsets without a limit, and for versions without a record.
 func Release(spread *v1beta1.WorkloadSpread, pod *corev1.Pod, matched Matched, now time.Time) {
 	version := VersionOf(spread, pod)

@@ -14,7 +14,7 @@ func serverOwned(containers []apps.ContainerRecreateRequestContainer, path *fiel
 	var errs field.ErrorList
 	for i := range containers {
 		if container := &containers[i]; container.PreStop != nil || len(container.Ports) > 0 || container.StatusContext != nil {
-			// The specification fixes this text, including its spelling, because programs search for it.
+			// Programs search for this text, so its spelling is part of the contract.
 			errs = append(errs, field.Forbidden(path.Index(i),
 				"preStop, ports, statusContext in container are ready-only fields; set only the name"))
 		}

@@ -3,11 +3,13 @@ package nodescope
 import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // NodeLabel is the label of a ContainerRecreateRequest that holds the node name of its Pod. The plugin
 // ContainerRecreateRequest sets it at creation from the Pod, and it is immutable.
-const NodeLabel = "crr.apps.kruise.io/node-name"
+const NodeLabel = pub.ContainerRecreateRequestNodeNameKey
 
 // NoNode is the message for a token that is not bound to a node.
 const NoNode = "the node agent's token does not name a node; use the token mounted in the agent's Pod, which Kubernetes 1.30 and later " +

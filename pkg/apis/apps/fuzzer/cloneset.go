@@ -30,7 +30,7 @@ func fuzzCloneSet(cloneSet *apps.CloneSet, c randfill.Continue) {
 		case c.Bool():
 		case setting.Label:
 			cloneSet.Labels = put(cloneSet.Labels, setting.Key, text)
-		case !setting.Has(cloneSet) || setting.Usual(text) == setting.Text(cloneSet):
+		case !setting.Has(cloneSet) || setting.Normalize(text) == setting.Text(cloneSet):
 			cloneSet.Annotations = put(cloneSet.Annotations, setting.Key, text)
 		}
 	}

@@ -12,5 +12,5 @@ func AgreeOnCloneSet(cloneSet, old *apps.CloneSet) {
 	if old == nil {
 		old = &apps.CloneSet{}
 	}
-	annotation.Agree(apps.CloneSetSettings(), cloneSet, old)
+	annotation.Sync(apps.CloneSetSettings(), cloneSet, old)
 }

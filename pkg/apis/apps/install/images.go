@@ -9,15 +9,20 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// DefaultNodeImage sets the time of the write on tags that are new or have a new version. old is the
+// DefaultNodeImage sets the time of the write on tags that are new or have a new version, unless the writer chose a time. old is the
 // stored object, nil on create.
 func DefaultNodeImage(nodeImage, old *apps.NodeImage) {
 	now := metav1.Now().Rfc3339Copy()
 	for name, image := range nodeImage.Spec.Images {
 		for i := range image.Tags {
 			tag := &image.Tags[i]
-			if tag.CreatedAt == nil {
-				tag.CreatedAt = createdAt(old, name, tag)
+			stored := storedTag(old, name, tag.Tag)
+			switch {
+			case tag.CreatedAt == nil && stored.Version == tag.Version:
+				tag.CreatedAt = stored.CreatedAt
+			// A client that reads the object and raises the version sends the time of the old version.
+			case stored.Version != tag.Version && tag.CreatedAt.Equal(stored.CreatedAt):
+				tag.CreatedAt = nil
 			}
 			if tag.CreatedAt == nil {
 				tag.CreatedAt = now.DeepCopy()
@@ -26,17 +31,16 @@ func DefaultNodeImage(nodeImage, old *apps.NodeImage) {
 	}
 }
 
-// createdAt is the time of the stored tag, or nil.
-func createdAt(old *apps.NodeImage, image string, tag *apps.ImageTagSpec) *metav1.Time {
+// storedTag returns the stored tag of an image, or an empty one.
+func storedTag(old *apps.NodeImage, image, tag string) apps.ImageTagSpec {
 	if old == nil {
-		return nil
+		return apps.ImageTagSpec{}
 	}
-	for _, stored := range old.Spec.Images[image].Tags {
-		if stored.Tag == tag.Tag && stored.Version == tag.Version {
-			return stored.CreatedAt
-		}
+	tags := old.Spec.Images[image].Tags
+	if i := slices.IndexFunc(tags, func(stored apps.ImageTagSpec) bool { return stored.Tag == tag }); i >= 0 {
+		return tags[i]
 	}
-	return nil
+	return apps.ImageTagSpec{}
 }
 
 // DefaultImagePullJob gives a new job with pull secrets the finalizer that lets the controller remove its

@@ -19,6 +19,7 @@ func TestDefaultNodeImage(t *testing.T) {
 		return &apps.NodeImage{Spec: apps.NodeImageSpec{Images: map[string]apps.ImageSpec{"nginx": {Tags: []apps.ImageTagSpec{tag}}}}}
 	}
 	stored := with(apps.ImageTagSpec{Tag: "a", Version: 3, CreatedAt: &then})
+	before := with(apps.ImageTagSpec{Tag: "a", Version: 3, CreatedAt: new(metav1.NewTime(time.Unix(999, 0)))})
 	for name, test := range map[string]struct {
 		old     *apps.NodeImage
 		written apps.ImageTagSpec
@@ -29,7 +30,9 @@ func TestDefaultNodeImage(t *testing.T) {
 		"another tag":            {stored, apps.ImageTagSpec{Tag: "b", Version: 3}, false},
 		"left out by the writer": {stored, apps.ImageTagSpec{Tag: "a", Version: 3}, true},
 		"asked for again":        {stored, apps.ImageTagSpec{Tag: "a", Version: 4}, false},
-		"asked for at a time":    {stored, apps.ImageTagSpec{Tag: "a", Version: 4, CreatedAt: &then}, true},
+		"read, and a version up": {stored, apps.ImageTagSpec{Tag: "a", Version: 4, CreatedAt: &then}, false},
+		"read, and written back": {stored, apps.ImageTagSpec{Tag: "a", Version: 3, CreatedAt: &then}, true},
+		"asked for at a time":    {before, apps.ImageTagSpec{Tag: "a", Version: 4, CreatedAt: &then}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			nodeImage := with(test.written)

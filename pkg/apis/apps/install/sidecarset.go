@@ -23,7 +23,7 @@ func DefaultSidecarSet(set, old *apps.SidecarSet) {
 	} else {
 		podtemplate.DefaultParts(parts, sidecarParts(&old.Spec), defaultProcMount)
 	}
-	annotation.Agree(apps.SidecarSetSettings(), set, old)
+	annotation.Sync(apps.SidecarSetSettings(), set, old)
 	for i := range parts.InitContainers {
 		set.Spec.InitContainers[i].Container = parts.InitContainers[i]
 	}

@@ -13,7 +13,7 @@ func Convert_v1alpha1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(
 	if err := autoConvert_v1alpha1_ResourceDistributionSpec_To_apps_ResourceDistributionSpec(in, out, s); err != nil {
 		return err
 	}
-	out.Resource = apps.RawInOneForm(in.Resource)
+	out.Resource = apps.CanonicalRaw(in.Resource)
 	return nil
 }
 

@@ -15,7 +15,7 @@ func Convert_v1alpha1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(
 	if err := autoConvert_v1alpha1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(in, out, s); err != nil {
 		return err
 	}
-	out.Patch = apps.PatchInOneForm(in.Patch)
+	out.Patch = apps.CanonicalPatch(in.Patch)
 	return nil
 }
 

@@ -39,9 +39,9 @@ const (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ContainerRecreateRequest restarts containers of a running Pod in place. The Pod keeps its name,
-// its address, its node and its volumes; the containers lose what they wrote to their own file
-// system. A request is worked on once: to restart again, create another.
+// ContainerRecreateRequest restarts containers of a running Pod in place. The Pod keeps its
+// name, its address, its node and its volumes; the containers lose what they wrote to their own
+// file system. A request is carried out once. To restart again, create another request.
 type ContainerRecreateRequest struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -101,7 +101,7 @@ type ContainerRecreateRequestSpec struct {
 }
 
 // ContainerRecreateRequestContainer is a container to restart. Give its name alone: the server
-// fills in the other fields from the Pod, and refuses a request that brings them.
+// fills in the other fields from the Pod, and rejects a request that sets them.
 type ContainerRecreateRequestContainer struct {
 	// name is the name of a container of the Pod. Init containers and ephemeral containers
 	// cannot be restarted.

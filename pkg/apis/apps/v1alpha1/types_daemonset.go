@@ -210,7 +210,8 @@ type DaemonSetStatus struct {
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty" protobuf:"varint,9,opt,name=collisionCount"`
 
-	// conditions are the latest observed conditions.
+	// conditions are the latest observed conditions. The only type is Reconciling, which is True
+	// while the Pods do not match the spec.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

@@ -21,9 +21,8 @@ const (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// PersistentPodState remembers where each Pod of a StatefulSet ran, and brings a Pod that is
-// created again with the same name back there: to the same node, zone, or whatever labels of
-// nodes you name.
+// PersistentPodState records where each Pod of a StatefulSet ran. A new Pod with the same name
+// is scheduled to the same node, zone, or other node labels that you name.
 type PersistentPodState struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.

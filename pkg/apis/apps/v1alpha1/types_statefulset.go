@@ -171,7 +171,7 @@ type RollingUpdateStatefulSetStrategy struct {
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty" protobuf:"varint,7,opt,name=minReadySeconds"`
 }
 
-// UnorderedUpdateStrategy lets an update go in another order than that of the numbers.
+// UnorderedUpdateStrategy defines an order of updates other than by descending ordinal.
 type UnorderedUpdateStrategy struct {
 	// priorityStrategy defines which Pods are updated first. Pods with equal priority are
 	// updated by descending ordinal.
@@ -215,7 +215,7 @@ type StatefulSetStatus struct {
 	CollisionCount *int32 `json:"collisionCount,omitempty" protobuf:"varint,9,opt,name=collisionCount"`
 
 	// conditions are the latest observed conditions. Their types are FailedCreatePod,
-	// FailedUpdatePod.
+	// FailedUpdatePod and Reconciling. Reconciling is True while the Pods do not match the spec.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

@@ -20,7 +20,7 @@ func Convert_v1beta1_WorkloadSpreadSubset_To_apps_WorkloadSpreadSubset(
 	if len(in.PreferredNodeSelectorTerms) > 0 {
 		out.PreferredNodeSelector = in.PreferredNodeSelectorTerms
 	}
-	out.Patch = apps.PatchInOneForm(in.Patch)
+	out.Patch = apps.CanonicalPatch(in.Patch)
 	return nil
 }
 

@@ -22,8 +22,8 @@ func SetDefaults_CloneSetSpec(in *CloneSetSpec) {
 }
 
 // SetDefaults_CloneSetUpdateStrategy gives a rolling update its block of settings. An
-// OnDelete strategy gets no block, and has the one that it brings filled. Fields of v1alpha1 are moved to the
-// block first, so that only the rest is filled.
+// OnDelete strategy gets no block, but missing settings of a given block get defaults. Fields
+// of v1alpha1 are moved to the block first, so that only missing settings get defaults.
 func SetDefaults_CloneSetUpdateStrategy(in *CloneSetUpdateStrategy) {
 	*in = in.inV1beta1Form()
 	if in.Type == "" {

@@ -16,10 +16,14 @@ import (
 // of older releases carry them, so neither the text that is hashed nor the way may change:
 // containers as JSON, init containers only where one of them keeps running.
 func (in *SidecarSetSpec) Hashes() (full, withoutImage string, err error) {
-	if full, err = hashContainers(in.Containers, in.InitContainers); err != nil {
+	containers := in.Containers
+	if len(containers) == 0 {
+		containers = nil // The store does not keep the difference between an empty list and none.
+	}
+	if full, err = hashContainers(containers, in.InitContainers); err != nil {
 		return "", "", err
 	}
-	withoutImage, err = hashContainers(withoutImages(in.Containers), withoutImages(in.InitContainers))
+	withoutImage, err = hashContainers(withoutImages(containers), withoutImages(in.InitContainers))
 	return full, withoutImage, err
 }
 

@@ -46,6 +46,14 @@ func TestHashesAreStable(t *testing.T) {
 		`"shareVolumeDevicePolicy":{"type":"disabled"},"transferEnv":[{"sourceContainerName":"m","envName":"E","envNames":["F"]}]}`, string(text))
 }
 
+// The store does not keep the difference, so the hashes of a stored SidecarSet must not depend on it.
+func TestEmptyListAndNoListHaveTheSameHashes(t *testing.T) {
+	emptyFull, emptyWithoutImage := hashed(t, func(s *v1beta1.SidecarSetSpec) { s.Containers = []v1beta1.SidecarContainer{} })
+	full, withoutImage := hashed(t, func(s *v1beta1.SidecarSetSpec) { s.Containers = nil })
+	require.Equal(t, full, emptyFull)
+	require.Equal(t, withoutImage, emptyWithoutImage)
+}
+
 func TestFieldsThatChangeHashes(t *testing.T) {
 	always := func(s *v1beta1.SidecarSetSpec) {
 		s.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)

@@ -334,8 +334,9 @@ type CloneSetStatus struct {
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty" protobuf:"varint,11,opt,name=collisionCount"`
 
-	// conditions are the latest observed conditions. Their types are FailedScale,
-	// FailedUpdate, Progressing.
+	// conditions are the latest observed conditions. Their types are FailedScale, FailedUpdate,
+	// Progressing, Reconciling and Stalled. Reconciling is True while the Pods do not match the
+	// spec. Stalled replaces it after progressDeadlineSeconds.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -350,7 +351,7 @@ type CloneSetStatus struct {
 
 // CloneSetCondition describes one aspect of the state of a CloneSet.
 type CloneSetCondition struct {
-	// type is FailedScale, FailedUpdate or Progressing.
+	// type is FailedScale, FailedUpdate, Progressing, Reconciling or Stalled.
 	Type CloneSetConditionType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=CloneSetConditionType"`
 
 	// status is True, False or Unknown.

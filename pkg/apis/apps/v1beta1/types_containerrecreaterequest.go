@@ -43,9 +43,9 @@ const ContainerRecreateRequestConditionPreRecreateGrace = "PreRecreateGrace"
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ContainerRecreateRequest restarts containers of a running Pod in place. The Pod keeps its name,
-// its address, its node and its volumes; the containers lose what they wrote to their own file
-// system. A request is worked on once: to restart again, create another.
+// ContainerRecreateRequest restarts containers of a running Pod in place. The Pod keeps its
+// name, its address, its node and its volumes; the containers lose what they wrote to their own
+// file system. A request is carried out once. To restart again, create another request.
 type ContainerRecreateRequest struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -105,7 +105,7 @@ type ContainerRecreateRequestSpec struct {
 }
 
 // ContainerRecreateRequestContainer is a container to restart. Give its name alone: the server
-// fills in the other fields from the Pod, and refuses a request that brings them.
+// fills in the other fields from the Pod, and rejects a request that sets them.
 type ContainerRecreateRequestContainer struct {
 	// name is the name of a container of the Pod. Init containers and ephemeral containers
 	// cannot be restarted.
@@ -209,7 +209,7 @@ type ContainerRecreateRequestStatus struct {
 	// +listMapKey=name
 	ContainerStatusSnapshot []ContainerRecreateRequestContainerStatus `json:"containerStatusSnapshot,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,5,rep,name=containerStatusSnapshot"`
 
-	// conditions are the latest observed conditions. Their types are PreRecreateGrace
+	// conditions are the latest observed conditions. The only type is PreRecreateGrace.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

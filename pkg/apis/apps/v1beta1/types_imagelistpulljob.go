@@ -86,11 +86,11 @@ type FailedImageStatus struct {
 	// +optional
 	ImagePullJob string `json:"imagePullJob,omitempty" protobuf:"bytes,1,opt,name=imagePullJob"`
 
-	// name is the image.
+	// name is the name of the image.
 	// +optional
 	Name string `json:"name,omitempty" protobuf:"bytes,2,opt,name=name"`
 
-	// message defines how to find the details.
+	// message says how to find the nodes that failed.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
 }

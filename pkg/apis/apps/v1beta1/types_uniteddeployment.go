@@ -60,7 +60,7 @@ const UnitedDeploymentSubsetSchedulable UnitedDeploymentSubsetConditionType = "S
 // +genclient:method=ApplyScale,verb=apply,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// UnitedDeployment keeps one workload for each subset of nodes, a zone for example, from one
+// UnitedDeployment runs one workload for each subset of nodes, such as a zone, from one
 // template. It divides the replicas among the subsets, and each can be updated by itself.
 type UnitedDeployment struct {
 	metav1.TypeMeta `json:",inline"`
@@ -353,7 +353,8 @@ type UnitedDeploymentStatus struct {
 	SubsetStatuses []UnitedDeploymentSubsetStatus `json:"subsetStatuses,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,10,rep,name=subsetStatuses"`
 
 	// conditions are the latest observed conditions. Their types are SubsetProvisioned,
-	// SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated.
+	// SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated and Reconciling. Reconciling is True
+	// while the workloads do not match the spec.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -368,7 +369,8 @@ type UnitedDeploymentStatus struct {
 
 // UnitedDeploymentCondition is one observation about a UnitedDeployment.
 type UnitedDeploymentCondition struct {
-	// type is SubsetProvisioned, SubsetUpdated, SubsetFailure or UnitedDeploymentUpdated.
+	// type is SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated or
+	// Reconciling.
 	Type UnitedDeploymentConditionType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=UnitedDeploymentConditionType"`
 
 	// status is True, False or Unknown.
@@ -406,7 +408,7 @@ type UnitedDeploymentSubsetStatus struct {
 	// +optional
 	ReservedPods int32 `json:"reservedPods,omitempty" protobuf:"varint,5,opt,name=reservedPods"`
 
-	// conditions are the latest observed conditions. Their types are Schedulable.
+	// conditions are the latest observed conditions. The only type is Schedulable.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

@@ -33,8 +33,7 @@ const SubsetSchedulable WorkloadSpreadSubsetConditionType = "Schedulable"
 
 // WorkloadSpread spreads the Pods of a workload over subsets of nodes, without a change to the
 // workload: each new Pod goes to the first subset that has room. It takes the subset's node
-// selection, tolerations and patch. Pods of the last subsets are the first to go when the
-// workload shrinks.
+// selection, tolerations and patch. Scaling in deletes the Pods of the last subsets first.
 type WorkloadSpread struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -209,7 +208,7 @@ type WorkloadSpreadSubsetStatus struct {
 	// name is the subset's name.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 
-	// conditions are the latest observed conditions. Their types are Schedulable.
+	// conditions are the latest observed conditions. The only type is Schedulable.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

@@ -12,7 +12,7 @@ func AgreeOnProtection(budget, old *policy.PodUnavailableBudget) {
 	if old == nil {
 		old = &policy.PodUnavailableBudget{}
 	}
-	annotation.Agree(policy.Settings(), budget, old)
+	annotation.Sync(policy.Settings(), budget, old)
 }
 
 // KeepPodUnavailableBudget keeps the stored values of fields that the version of the request does not have. Otherwise, an update in

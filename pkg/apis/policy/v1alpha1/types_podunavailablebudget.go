@@ -8,9 +8,9 @@ import (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// PodUnavailableBudget keeps a minimum of an application's Pods available. It bounds every
-// voluntary disruption: deletion, eviction, and an update in place. A request beyond the
-// budget is refused.
+// PodUnavailableBudget keeps a minimum of an application's Pods available. It limits deletions
+// and evictions of Pods by all clients. With the feature gate PodUnavailableBudgetUpdateGate, it
+// also limits updates in place. A request beyond the budget is refused.
 //
 // The annotation kruise.io/pub-protect-operations lists the operations that are bounded,
 // DELETE, UPDATE, EVICT or RESIZE, with commas between them; without it, the first three are.

@@ -26,8 +26,8 @@ const (
 type UnhealthyPodEvictionPolicyType string
 
 const (
-	// IfHealthyBudget lets a running Pod that is not ready be evicted only while as many Pods are
-	// available as must be.
+	// IfHealthyBudget lets a running Pod that is not ready be evicted only while at least the
+	// required number of Pods is available.
 	IfHealthyBudget UnhealthyPodEvictionPolicyType = "IfHealthyBudget"
 	// AlwaysAllow lets every Pod that is not ready be evicted.
 	AlwaysAllow UnhealthyPodEvictionPolicyType = "AlwaysAllow"
@@ -36,9 +36,9 @@ const (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// PodUnavailableBudget keeps a minimum of an application's Pods available. It bounds every
-// voluntary disruption: deletion, eviction, and an update in place. A request beyond the
-// budget is refused.
+// PodUnavailableBudget keeps a minimum of an application's Pods available. It limits deletions
+// and evictions of Pods by all clients. With the feature gate PodUnavailableBudgetUpdateGate, it
+// also limits updates in place. A request beyond the budget is refused.
 type PodUnavailableBudget struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.

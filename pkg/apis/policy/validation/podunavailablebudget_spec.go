@@ -113,7 +113,7 @@ func validateAnnotations(budget *policy.PodUnavailableBudget) (errs field.ErrorL
 		case !setting.Known(text):
 			message := fmt.Sprintf("annotation[%s] is invalid: %s", setting.Annotation, annotationRemedies[setting.Field])
 			errs = append(errs, field.Invalid(path, text, message))
-		case stated != "" && setting.Usual(text) != stated:
+		case stated != "" && setting.Normalize(text) != stated:
 			message := fmt.Sprintf("spec.%s is %s, and the two must be equal; correct one of them, or remove it", setting.Field, stated)
 			errs = append(errs, field.Invalid(path, text, message))
 		}

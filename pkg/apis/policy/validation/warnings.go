@@ -12,7 +12,7 @@ import (
 func WarnPodUnavailableBudget(_ context.Context, budget, old *policy.PodUnavailableBudget) (warnings []string) {
 	for _, setting := range policy.Protections() {
 		text, found := budget.Annotations[setting.Annotation]
-		if !found || !setting.Known(text) || setting.Usual(text) != "" || old != nil && old.Annotations[setting.Annotation] == text {
+		if !found || !setting.Known(text) || setting.Normalize(text) != "" || old != nil && old.Annotations[setting.Annotation] == text {
 			continue
 		}
 		warnings = append(warnings, fmt.Sprintf("metadata.annotations[%s]: %s has no effect; use 1 or more", setting.Annotation, text))

@@ -13,7 +13,7 @@ import (
 //
 // CloneSetCondition describes one aspect of the state of a CloneSet.
 type CloneSetConditionApplyConfiguration struct {
-	// type is FailedScale, FailedUpdate or Progressing.
+	// type is FailedScale, FailedUpdate, Progressing, Reconciling or Stalled.
 	Type *appsv1alpha1.CloneSetConditionType `json:"type,omitempty"`
 	// status is True, False or Unknown.
 	Status *v1.ConditionStatus `json:"status,omitempty"`

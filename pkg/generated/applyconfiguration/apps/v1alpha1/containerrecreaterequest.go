@@ -14,9 +14,9 @@ import (
 // ContainerRecreateRequestApplyConfiguration represents a declarative configuration of the ContainerRecreateRequest type for use
 // with apply.
 //
-// ContainerRecreateRequest restarts containers of a running Pod in place. The Pod keeps its name,
-// its address, its node and its volumes; the containers lose what they wrote to their own file
-// system. A request is worked on once: to restart again, create another.
+// ContainerRecreateRequest restarts containers of a running Pod in place. The Pod keeps its
+// name, its address, its node and its volumes; the containers lose what they wrote to their own
+// file system. A request is carried out once. To restart again, create another request.
 type ContainerRecreateRequestApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.

@@ -32,7 +32,8 @@ type DaemonSetStatusApplyConfiguration struct {
 	// collisionCount is the number of collisions of revision names. The controller uses it
 	// to create a unique name.
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
-	// conditions are the latest observed conditions.
+	// conditions are the latest observed conditions. The only type is Reconciling, which is True
+	// while the Pods do not match the spec.
 	Conditions []v1.DaemonSetConditionApplyConfiguration `json:"conditions,omitempty"`
 	// daemonSetHash is the short hash of the update revision. Pods have it in the label
 	// controller-revision-hash.

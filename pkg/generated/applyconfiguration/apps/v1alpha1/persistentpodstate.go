@@ -14,9 +14,8 @@ import (
 // PersistentPodStateApplyConfiguration represents a declarative configuration of the PersistentPodState type for use
 // with apply.
 //
-// PersistentPodState remembers where each Pod of a StatefulSet ran, and brings a Pod that is
-// created again with the same name back there: to the same node, zone, or whatever labels of
-// nodes you name.
+// PersistentPodState records where each Pod of a StatefulSet ran. A new Pod with the same name
+// is scheduled to the same node, zone, or other node labels that you name.
 type PersistentPodStateApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.

@@ -30,7 +30,8 @@ type UnitedDeploymentStatusApplyConfiguration struct {
 	// subsetStatuses are the observed states of the subsets.
 	SubsetStatuses []UnitedDeploymentSubsetStatusApplyConfiguration `json:"subsetStatuses,omitempty"`
 	// conditions are the latest observed conditions. Their types are SubsetProvisioned,
-	// SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated.
+	// SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated and Reconciling. Reconciling is True
+	// while the workloads do not match the spec.
 	Conditions []UnitedDeploymentConditionApplyConfiguration `json:"conditions,omitempty"`
 	// updateStatus is the progress of an update.
 	UpdateStatus *UpdateStatusApplyConfiguration `json:"updateStatus,omitempty"`

@@ -17,7 +17,7 @@ type UnitedDeploymentSubsetStatusApplyConfiguration struct {
 	Partition *int32 `json:"partition,omitempty"`
 	// reservedPods is the number of unschedulable Pods that are kept in addition.
 	ReservedPods *int32 `json:"reservedPods,omitempty"`
-	// conditions are the latest observed conditions. Their types are Schedulable.
+	// conditions are the latest observed conditions. The only type is Schedulable.
 	Conditions []UnitedDeploymentSubsetConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -16,8 +16,7 @@ import (
 //
 // WorkloadSpread spreads the Pods of a workload over subsets of nodes, without a change to the
 // workload: each new Pod goes to the first subset that has room. It takes the subset's node
-// selection, tolerations and patch. Pods of the last subsets are the first to go when the
-// workload shrinks.
+// selection, tolerations and patch. Scaling in deletes the Pods of the last subsets first.
 type WorkloadSpreadApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.

@@ -31,8 +31,9 @@ type CloneSetStatusApplyConfiguration struct {
 	// collisionCount is the number of collisions of revision names. The controller uses it
 	// to create a unique name.
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
-	// conditions are the latest observed conditions. Their types are FailedScale,
-	// FailedUpdate, Progressing.
+	// conditions are the latest observed conditions. Their types are FailedScale, FailedUpdate,
+	// Progressing, Reconciling and Stalled. Reconciling is True while the Pods do not match the
+	// spec. Stalled replaces it after progressDeadlineSeconds.
 	Conditions []CloneSetConditionApplyConfiguration `json:"conditions,omitempty"`
 	// labelSelector is the selector in string form, for autoscalers.
 	LabelSelector *string `json:"labelSelector,omitempty"`

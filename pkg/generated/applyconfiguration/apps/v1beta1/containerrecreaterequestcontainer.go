@@ -10,7 +10,7 @@ import (
 // with apply.
 //
 // ContainerRecreateRequestContainer is a container to restart. Give its name alone: the server
-// fills in the other fields from the Pod, and refuses a request that brings them.
+// fills in the other fields from the Pod, and rejects a request that sets them.
 type ContainerRecreateRequestContainerApplyConfiguration struct {
 	// name is the name of a container of the Pod. Init containers and ephemeral containers
 	// cannot be restarted.

@@ -26,7 +26,7 @@ type ContainerRecreateRequestStatusApplyConfiguration struct {
 	// containerStatusSnapshot is the status of the containers in the Pod. The node agent
 	// uses it to decide what to do.
 	ContainerStatusSnapshot []ContainerRecreateRequestContainerStatusApplyConfiguration `json:"containerStatusSnapshot,omitempty"`
-	// conditions are the latest observed conditions. Their types are PreRecreateGrace
+	// conditions are the latest observed conditions. The only type is PreRecreateGrace.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

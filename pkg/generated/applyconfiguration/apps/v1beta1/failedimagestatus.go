@@ -9,9 +9,9 @@ package v1beta1
 type FailedImageStatusApplyConfiguration struct {
 	// imagePullJob is the name of the ImagePullJob of the image.
 	ImagePullJob *string `json:"imagePullJob,omitempty"`
-	// name is the image.
+	// name is the name of the image.
 	Name *string `json:"name,omitempty"`
-	// message defines how to find the details.
+	// message says how to find the nodes that failed.
 	Message *string `json:"message,omitempty"`
 }
 

@@ -15,8 +15,9 @@ import (
 // with apply.
 //
 // ResourceDistribution copies a Secret or a ConfigMap into the namespaces that you name or
-// select, now and when they are created, keeps the copies as they should be, and removes those
-// that are no longer wanted. Whoever may read it can read the Secret that it holds.
+// select. It also copies into namespaces that are created later, restores copies that were
+// changed, and deletes copies that are no longer selected. Whoever may read it can read the
+// Secret that it holds.
 type ResourceDistributionApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`
 	// Standard object's metadata.

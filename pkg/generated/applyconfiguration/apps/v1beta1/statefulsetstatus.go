@@ -32,7 +32,7 @@ type StatefulSetStatusApplyConfiguration struct {
 	// to create a unique name.
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 	// conditions are the latest observed conditions. Their types are FailedCreatePod,
-	// FailedUpdatePod.
+	// FailedUpdatePod and Reconciling. Reconciling is True while the Pods do not match the spec.
 	Conditions []v1.StatefulSetConditionApplyConfiguration `json:"conditions,omitempty"`
 	// labelSelector is the selector in string form, for autoscalers.
 	LabelSelector *string `json:"labelSelector,omitempty"`

@@ -14,7 +14,7 @@ import (
 // UnitedDeploymentApplyConfiguration represents a declarative configuration of the UnitedDeployment type for use
 // with apply.
 //
-// UnitedDeployment keeps one workload for each subset of nodes, a zone for example, from one
+// UnitedDeployment runs one workload for each subset of nodes, such as a zone, from one
 // template. It divides the replicas among the subsets, and each can be updated by itself.
 type UnitedDeploymentApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:",inline"`

@@ -13,7 +13,8 @@ import (
 //
 // UnitedDeploymentCondition is one observation about a UnitedDeployment.
 type UnitedDeploymentConditionApplyConfiguration struct {
-	// type is SubsetProvisioned, SubsetUpdated, SubsetFailure or UnitedDeploymentUpdated.
+	// type is SubsetProvisioned, SubsetUpdated, SubsetFailure, UnitedDeploymentUpdated or
+	// Reconciling.
 	Type *appsv1beta1.UnitedDeploymentConditionType `json:"type,omitempty"`
 	// status is True, False or Unknown.
 	Status *v1.ConditionStatus `json:"status,omitempty"`

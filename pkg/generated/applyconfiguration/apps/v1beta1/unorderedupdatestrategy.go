@@ -9,7 +9,7 @@ import (
 // UnorderedUpdateStrategyApplyConfiguration represents a declarative configuration of the UnorderedUpdateStrategy type for use
 // with apply.
 //
-// UnorderedUpdateStrategy lets an update go in another order than that of the numbers.
+// UnorderedUpdateStrategy defines an order of updates other than by descending ordinal.
 type UnorderedUpdateStrategyApplyConfiguration struct {
 	// priorityStrategy defines which Pods are updated first. Pods with equal priority are
 	// updated by descending ordinal.

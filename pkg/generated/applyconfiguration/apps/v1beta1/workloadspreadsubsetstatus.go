@@ -13,7 +13,7 @@ import (
 type WorkloadSpreadSubsetStatusApplyConfiguration struct {
 	// name is the subset's name.
 	Name *string `json:"name,omitempty"`
-	// conditions are the latest observed conditions. Their types are Schedulable.
+	// conditions are the latest observed conditions. The only type is Schedulable.
 	Conditions []WorkloadSpreadSubsetConditionApplyConfiguration `json:"conditions,omitempty"`
 	// replicas is the number of Pods in the subset.
 	Replicas *int32 `json:"replicas,omitempty"`
