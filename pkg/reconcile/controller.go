@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/recovery"
 )
 
 // Result is what a reconcile asks for, besides the reconciles that changes trigger.
@@ -108,7 +110,7 @@ func (c *Controller) next(ctx context.Context) bool {
 	defer c.queue.Done(key)
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "object", klog.KRef(key.Namespace, key.Name))
 	done := c.options.Metrics.begin(c.name, c.options.clock())
-	result, err := c.reconcile(klog.NewContext(ctx, logger), key)
+	result, err := c.recovered(klog.NewContext(ctx, logger), key)
 	done(result, err)
 	switch {
 	case unavailable(err):
@@ -130,6 +132,12 @@ func (c *Controller) next(ctx context.Context) bool {
 		}
 	}
 	return true
+}
+
+// recovered reconciles one key. A panic is an error of this object: the others must go on.
+func (c *Controller) recovered(ctx context.Context, key types.NamespacedName) (result Result, err error) {
+	defer recovery.Into(klog.FromContext(ctx), &err)
+	return c.reconcile(ctx, key)
 }
 
 // unavailableDelay is the retry delay while an API server is unavailable. It does not grow. Otherwise work could wait for many

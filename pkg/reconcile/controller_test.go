@@ -301,3 +301,22 @@ func TestWatchChangesSeesBothSides(t *testing.T) {
 	cancel()
 	running.Wait()
 }
+
+// A reconcile that panics is retried as any other failure, and the other keys are reconciled.
+func TestPanicIsAFailureOfOneKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := map[string]int{}
+		c := New("test", Options{Workers: 1}, func(_ context.Context, key types.NamespacedName) (Result, error) {
+			calls[key.Name]++
+			if key.Name == "a" {
+				panic("a wrong patch")
+			}
+			return Result{}, nil
+		})
+		c.Add(key)
+		c.Add(types.NamespacedName{Namespace: "ns", Name: "b"})
+		runFor(t, c, time.Minute)
+		assert.Equal(t, 1, calls["b"])
+		assert.Greater(t, calls["a"], 1)
+	})
+}

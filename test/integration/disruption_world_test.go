@@ -112,7 +112,7 @@ func runControllerWith(t *testing.T, gate featuregate.FeatureGate, namespace str
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		_ = c.Run(ctx)
+		c.Run(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -56,8 +56,10 @@ func (s *store[T]) Create(
 	if err != nil {
 		return nil, err
 	}
-	created, err := s.Store.Create(turn, obj, validate, options)
-	done()
+	created, err := func() (runtime.Object, error) {
+		defer done() // Also after a panic, which ends only this request.
+		return s.Store.Create(turn, obj, validate, options)
+	}()
 	if err == nil && len(options.DryRun) == 0 {
 		s.await(ctx, created, false)
 	}
@@ -73,8 +75,10 @@ func (s *store[T]) Update(
 	if err != nil {
 		return nil, false, err
 	}
-	updated, isNew, err := s.Store.Update(turn, name, objInfo, validateCreate, validateUpdate, forceAllowCreate, options)
-	done()
+	updated, isNew, err := func() (runtime.Object, bool, error) {
+		defer done() // Also after a panic, which ends only this request. The patch of a user is applied here.
+		return s.Store.Update(turn, name, objInfo, validateCreate, validateUpdate, forceAllowCreate, options)
+	}()
 	if err == nil && len(options.DryRun) == 0 {
 		s.await(ctx, updated, false)
 	}
@@ -129,7 +133,7 @@ func (s *store[T]) await(ctx context.Context, written runtime.Object, deleted bo
 }
 
 // turn waits for the turn of the kind. It returns at once if the kind is not exclusive. The returned function must be called, also after
-// an error of the write. Nothing was written if it returns an error.
+// an error or a panic of the write. Nothing was written if it returns an error.
 func (s *store[T]) turn(ctx context.Context) (context.Context, func(), error) {
 	if s.turns == nil {
 		return ctx, func() {}, nil

@@ -147,3 +147,16 @@ func TestOtherKindsTakeNoTurns(t *testing.T) {
 	_, err := samples.Create(genericapirequest.WithNamespace(t.Context(), ""), newSample(), nil, &metav1.CreateOptions{})
 	assert.NoError(t, err)
 }
+
+// A patch of a user can make a library panic. The server answers 500 and goes on, and so do the writes of others.
+func TestTurnEndsAfterAPanic(t *testing.T) {
+	turns := &turnsOf{}
+	samples, ctx := exclusive(t, turns)
+	panics := func(context.Context, runtime.Object) error { panic("a wrong patch") }
+	assert.Panics(t, func() { _, _ = samples.Create(ctx, newSample(), panics, &metav1.CreateOptions{}) })
+	assert.Empty(t, turns.token)
+	assert.Panics(t, func() {
+		_, _, _ = samples.Update(ctx, "demo", genericrest.DefaultUpdatedObjectInfo(newSample()), panics, nil, true, &metav1.UpdateOptions{})
+	})
+	assert.Empty(t, turns.token)
+}

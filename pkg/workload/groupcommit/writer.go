@@ -3,12 +3,12 @@ package groupcommit
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
 	"k8s.io/klog/v2"
+
+	"kruise.io/kruise/pkg/recovery"
 )
 
 // Write applies change to the stored record and stores the result. If the record changed meanwhile, Write calls change again on
@@ -96,12 +96,7 @@ func (w *Writer[K, R]) next(key K) []*request[R] {
 func (w *Writer[K, R]) commit(key K, group []*request[R]) (err error) {
 	ctx, cancel := whileAnyWaits(group)
 	defer cancel()
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("panic in a write: %v", cause)
-			klog.FromContext(ctx).Error(err, "A change panicked", "key", key, "stack", string(debug.Stack()))
-		}
-	}()
+	defer recovery.Into(klog.LoggerWithValues(klog.FromContext(ctx), "key", key), &err)
 	return w.write(ctx, key, func(record R) error { return decide(group, record) })
 }
 

@@ -279,7 +279,7 @@ func TestEachRequestGetsItsOwnAnswer(t *testing.T) {
 func TestPanicIsAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := New(newStore(10).write)
-		require.EqualError(t, w.Do(t.Context(), "a", func(*account) error { panic("no account") }), "panic in a write: no account")
+		require.EqualError(t, w.Do(t.Context(), "a", func(*account) error { panic("no account") }), "panic: no account")
 		require.NoError(t, w.Do(t.Context(), "a", spend))
 		requireForgotten(t, w)
 	})

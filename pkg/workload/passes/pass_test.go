@@ -86,3 +86,16 @@ func TestSlowStartEndsWithTheBatchThatFails(t *testing.T) {
 	require.EqualError(t, err, "quota")
 	assert.Equal(t, int32(7), calls.Load(), "batches of 1, 2 and 4")
 }
+
+func TestPanicOfOneCallDoesNotStopTheOthers(t *testing.T) {
+	var called [3]bool
+	err := Parallel(3, 1, func(i int) error {
+		called[i] = true
+		if i == 1 {
+			panic("a wrong patch")
+		}
+		return nil
+	})
+	assert.ErrorContains(t, err, "panic: a wrong patch")
+	assert.Equal(t, [3]bool{true, true, true}, called)
+}

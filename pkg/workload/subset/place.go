@@ -7,7 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"kruise.io/kruise/pkg/apis/rules"
 )
 
 // Require adds the requirements of a term to every required term of a Pod's node affinity, because a node needs to match only one of
@@ -62,7 +63,7 @@ func Patch[T any](object *T, patch []byte) error {
 	if err != nil {
 		return fmt.Errorf("encode before the patch: %w", err)
 	}
-	after, err := strategicpatch.StrategicMergePatch(before, patch, *object)
+	after, err := rules.StrategicMerge(before, patch, *object)
 	if err != nil {
 		return fmt.Errorf("apply the patch: %w", err)
 	}

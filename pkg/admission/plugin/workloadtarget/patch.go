@@ -8,10 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/rules"
 	"kruise.io/kruise/pkg/podtemplate"
 	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workloadclient"
@@ -66,7 +66,7 @@ func (p *Plugin) checkPatches(ctx context.Context, spread, old *apps.WorkloadSpr
 // tryPatch validates the patched template with the rules of Kubernetes. before is the template as JSON. Pods get their patches
 // by the same strategic merge.
 func tryPatch(before []byte, template *corev1.PodTemplateSpec, patch []byte, path *field.Path) field.ErrorList {
-	after, err := strategicpatch.StrategicMergePatch(before, patch, template)
+	after, err := rules.StrategicMerge(before, patch, template)
 	patched := &corev1.PodTemplateSpec{}
 	if err == nil {
 		err = json.Unmarshal(after, patched)

@@ -1,7 +1,6 @@
 package validation
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -9,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/rules"
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
@@ -59,11 +58,7 @@ func validatePatch(patch *runtime.RawExtension, path *field.Path) field.ErrorLis
 	if patch == nil {
 		return nil
 	}
-	patched, err := strategicpatch.StrategicMergePatch([]byte("{}"), patch.Raw, &corev1.PodTemplateSpec{})
-	if err == nil {
-		err = json.Unmarshal(patched, &corev1.PodTemplateSpec{})
-	}
-	if err != nil {
+	if err := rules.CheckStrategicMerge(patch.Raw, &corev1.PodTemplateSpec{}); err != nil {
 		return field.ErrorList{field.Invalid(path, string(patch.Raw), fmt.Sprintf(
 			"must be a strategic merge patch of a Pod template, such as {\"metadata\":{\"labels\":{\"a\":\"b\"}}}: %v", err))}
 	}

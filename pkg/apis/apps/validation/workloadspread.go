@@ -1,7 +1,6 @@
 package validation
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,10 +11,10 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/rules"
 	"kruise.io/kruise/pkg/podtemplate"
 )
 
@@ -140,11 +139,7 @@ func validateSubsets(subsets []apps.WorkloadSpreadSubset, path *field.Path) fiel
 
 // validatePodPatch checks that a patch can be merged into any Pod.
 func validatePodPatch(patch []byte, path *field.Path) field.ErrorList {
-	merged, err := strategicpatch.StrategicMergePatch([]byte("{}"), patch, corev1.Pod{})
-	if err == nil {
-		err = json.Unmarshal(merged, &corev1.Pod{})
-	}
-	if err != nil {
+	if err := rules.CheckStrategicMerge(patch, &corev1.Pod{}); err != nil {
 		return field.ErrorList{field.Invalid(path, string(patch), "must be a strategic merge patch of a Pod: "+err.Error())}
 	}
 	return nil
