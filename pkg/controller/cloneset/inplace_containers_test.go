@@ -274,3 +274,35 @@ func TestNewUpdateWinsOverRelease(t *testing.T) {
 	assert.Equal(t, 1, tries)
 	assert.Equal(t, corev1.ConditionFalse, controllertest.ConditionOf(w.Pods()[0], pub.InPlaceUpdateReadyConditionType).Status)
 }
+
+// Metadata that a user changed in a Pod restarts nothing, and the next update does not wait for it.
+func TestHandChangedMetadataDoesNotHoldTheNextUpdate(t *testing.T) {
+	w := newWorld(t, "", newSet(1, inPlaceIfPossible, readsAnnotation))
+	w.node.Agent = true
+	w.settle()
+	w.edit(annotation("2"))
+	w.settle()
+	w.change(w.names()[0], func(pod *corev1.Pod) { pod.Annotations["v"] = "mine" })
+	w.settle()
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Template.Labels["x"] = "1" })
+	w.settle()
+	assert.Equal(t, "Normal", w.Pods()[0].Labels[pub.LifecycleStateKey])
+	assert.EqualValues(t, 1, w.set().Status.UpdatedAvailableReplicas)
+}
+
+// While updates are paused, a Pod whose update will never complete is not replaced.
+func TestPauseKeepsAPodWhoseUpdateNeverCompletes(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, readsAnnotation))
+	before := w.names()
+	w.edit(annotation("2"))
+	w.settle()
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = true })
+	w.settle()
+	w.Clock.SetTime(controllertest.Now.Add(time.Minute))
+	w.settle()
+	w.settle()
+	assert.Equal(t, before, w.names())
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = false })
+	w.settle()
+	assert.NotEqual(t, before, w.names())
+}

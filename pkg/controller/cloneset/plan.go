@@ -99,15 +99,12 @@ func onDelete(set *v1beta1.CloneSet) bool {
 	return set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteCloneSetStrategyType
 }
 
-// stopped reports whether no Pod is to be updated now. Updates in place that have begun go on.
-func (p *planner) stopped() bool { return p.rolling.Paused || onDelete(p.set) }
-
 // preparingUpdate returns the Pods that wait for the hook of their update. It stands in for awaited when the candidates are not
 // known.
 func (p *planner) preparingUpdate() map[types.UID]bool {
 	waiting := map[types.UID]bool{}
 	for _, pod := range p.Pods {
-		if !p.stopped() && lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate {
+		if !p.Stopped && lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate {
 			waiting[pod.UID] = true
 		}
 	}
@@ -121,7 +118,7 @@ func (p *planner) awaited(candidates []*corev1.Pod) map[types.UID]bool {
 	for _, pod := range candidates {
 		wanted[pod.UID] = lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate
 	}
-	if p.preparingUpdateAsUpdate && !p.stopped() {
+	if p.preparingUpdateAsUpdate && !p.Stopped {
 		p.keepPreparing(wanted)
 	}
 	return wanted

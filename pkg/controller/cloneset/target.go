@@ -82,6 +82,7 @@ func (s *settings) target(set *v1beta1.CloneSet, selector labels.Selector) (*eng
 	target := &engine.Target{
 		Object: set, Kind: kind, Selector: selector, Replicas: replicasOf(set), MinReadySeconds: set.Spec.MinReadySeconds,
 		Lifecycle: set.Spec.Lifecycle, Policy: kinds.RollingUpdateOf(set).PodUpdatePolicy, GraceSeconds: graceSeconds(set), InPlace: s.inPlace,
+		Stopped:    kinds.RollingUpdateOf(set).Paused || onDelete(set),
 		Compatible: s.compatible(set), Stamp: podcontrol.StampFullName,
 		Picked:        func(pod *corev1.Pod) bool { return picked.Has(pod.Name) },
 		InstanceLabel: pub.CloneSetInstanceIDKey, ReuseClaims: set.Spec.ScaleStrategy.EnablePVCReuse, HashLabel: pub.PodTemplateHashKey,

@@ -16,7 +16,7 @@ import (
 // there. The result is nil without an error if no update is due, or if updates are stopped. A negative UpdateNum is a rollback to the
 // current revision: see rollout.Diff.
 func (p *planner) candidates() ([]*corev1.Pod, *appsv1.ControllerRevision, error) {
-	if p.diff.UpdateNum == 0 || p.stopped() {
+	if p.diff.UpdateNum == 0 || p.Stopped {
 		return nil, nil, nil
 	}
 	target, wanted := p.Update, p.diff.UpdateNum

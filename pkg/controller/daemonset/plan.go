@@ -73,7 +73,7 @@ func (p *planner) plan() *engine.Plan {
 	// Managing goes on during a pause and under OnDelete: both concern updates only.
 	manage, err := p.manage(amounts)
 	plan.Stages, plan.Err.Scale = append(plan.Stages, manage), err
-	if onDelete(p.set) || p.rolling.Paused != nil && *p.rolling.Paused {
+	if p.Stopped {
 		return plan
 	}
 	// The engine executes this stage only on a view in which managing has nothing left to do.

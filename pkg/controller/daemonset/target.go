@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/utils/dump"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -79,7 +80,8 @@ func (r *Reconciler) target(set *v1beta1.DaemonSet, selector labels.Selector) (*
 	target := &engine.Target{
 		Object: set, Kind: kind, Selector: selector, MinReadySeconds: set.Spec.MinReadySeconds,
 		Policy: pub.ReCreatePodUpdatePolicy, InPlace: r.settings.inPlace, ReplaceAtOnce: true,
-		Stamp: stamp, Adopts: func(*corev1.Pod) bool { return true },
+		Stopped: onDelete(set) || ptr.Deref(rollingOf(set).Paused, false),
+		Stamp:   stamp, Adopts: func(*corev1.Pod) bool { return true },
 		Fresh:    func(ctx context.Context) (metav1.Object, error) { return r.fresh(ctx, set) },
 		Describe: describe,
 		Revisions: engine.Revisions{

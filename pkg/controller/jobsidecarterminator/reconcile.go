@@ -16,7 +16,6 @@ import (
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
 
-
 // Reasons of events.
 const (
 	reasonEnding = "SidecarTerminator"

@@ -12,7 +12,6 @@ import (
 	"kruise.io/kruise/pkg/workload/nodefit"
 )
 
-
 // present reports whether a node exists and can have a NodeImage. No node agent runs on nodes with an operating system other than
 // Linux, so jobs would wait for an answer in vain.
 func present(node *corev1.Node) bool {

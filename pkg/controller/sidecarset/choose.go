@@ -50,6 +50,10 @@ func (v *view) sort() (*sorted, error) {
 		pod := &v.pods[i]
 		s.all = append(s.all, pod.Pod)
 		s.ready[pod.Pod] = pod.ready
+		// The node has not finished the upgrade to an older content.
+		if !pod.updated && pod.applying {
+			s.unavailable++
+		}
 		switch {
 		case pod.updated:
 			if !pod.ready || !pod.consistent {

@@ -387,6 +387,21 @@ func TestPodCountsFromTheWriteOn(t *testing.T) {
 	assert.Equal(t, [4]int32{2, 2, 2, 2}, w.counters())
 }
 
+// A Pod whose upgrade is not finished counts, even if the SidecarSet changes again meanwhile.
+// Case sidecarset 47.
+func TestChangesInARowKeepTheBound(t *testing.T) {
+	w := newWorld(t)
+	w.start(3)
+	w.settle()
+	for _, version := range []string{"s:2", "s:3", "s:4"} {
+		w.edit(image(version))
+		w.pass()
+	}
+	assert.Equal(t, 2, w.count("s", "s:1"), "the node has not acted")
+	w.settle()
+	assert.Equal(t, 3, w.count("s", "s:4"))
+}
+
 // Cases sidecarset 20, 37.
 func TestStaleCacheDoesNotUpgradeTwice(t *testing.T) {
 	w := newWorld(t)

@@ -104,7 +104,7 @@ func (p *planner) retained() (changes []engine.ClaimChange) {
 	for i := range p.slots {
 		slot := &p.slots[i]
 		// The Pod may have been condemned before its ordinal came back.
-		if slot.pod != nil && slot.pod.DeletionTimestamp != nil {
+		if slot.pod != nil && slot.pod.DeletionTimestamp != nil && p.deletesWhenScaled() {
 			continue // A claim that goes with the Pod must go.
 		}
 		changes = append(changes, p.ownClaims(slot.ordinal, p.ownersInRange())...)

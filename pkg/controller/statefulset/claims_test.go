@@ -118,6 +118,22 @@ func TestClaimOfATerminatingPodGoes(t *testing.T) {
 	assert.Equal(t, []string{"web-0", "web-1"}, w.names())
 }
 
+// The policy has changed before the Pod has ended, so the claim stays.
+func TestClaimOfATerminatingPodStaysUnderTheNewPolicy(t *testing.T) {
+	w := rolled(t, "", newSet(2, parallel, volume("data", "1Gi"), retention(drop, keep)))
+	w.edit(replicas(1))
+	w.step()
+	w.terminate("web-1")
+	before := w.claim("data-web-1").UID
+	w.edit(retention(keep, keep), replicas(2))
+	w.settle()
+	assert.Empty(t, w.owners("data-web-1"))
+	w.lose("web-1")
+	w.collect()
+	w.settle()
+	assert.Equal(t, before, w.claim("data-web-1").UID)
+}
+
 // Case statefulset 19.
 func TestClaimsOfPodsScaledInCarryTheSet(t *testing.T) {
 	w := rolled(t, "", newSet(3, volume("data", "1Gi"), retention(keep, drop)))

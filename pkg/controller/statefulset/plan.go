@@ -101,7 +101,7 @@ func (p *planner) plan() *engine.Plan {
 		return plan
 	}
 	plan.Awaited = p.awaited(candidates)
-	if p.stopped() {
+	if p.Stopped {
 		return plan
 	}
 	if walk.blocked || p.ordered && len(p.condemned) > 0 {
@@ -118,15 +118,12 @@ func preparesUpdate(pod *corev1.Pod) bool {
 	return pod != nil && lifecycle.Of(pod) == pub.LifecycleStatePreparingUpdate
 }
 
-// stopped reports whether no Pod is to be updated now. Updates in place that have begun go on.
-func (p *planner) stopped() bool { return p.rolling.Paused || onDelete(p.set) }
-
 // preparingUpdate returns the Pods that wait for the hook of their update. It stands in for awaited when the candidates are not
 // known.
 func (p *planner) preparingUpdate() map[types.UID]bool {
 	waiting := map[types.UID]bool{}
 	for _, pod := range p.Pods {
-		if !p.stopped() && preparesUpdate(pod) {
+		if !p.Stopped && preparesUpdate(pod) {
 			waiting[pod.UID] = true
 		}
 	}

@@ -24,7 +24,7 @@ func (p *planner) countsAsUpdated(pod *corev1.Pod) bool {
 // candidates returns the slots that the partition lets the update reach, in the order of the update. The result has indexes of slots,
 // also of empty ones. It is nil if updates are stopped.
 func (p *planner) candidates() ([]int, error) {
-	if p.stopped() {
+	if p.Stopped {
 		return nil, nil
 	}
 	partition := int(ptr.Deref(p.rolling.Partition, 0))

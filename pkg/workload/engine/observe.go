@@ -256,7 +256,8 @@ func (v *View) underUpdate(pod *corev1.Pod) bool {
 	}
 	// Without the gate, the record is the only sign of an update, and is judged in each pass.
 	gated := podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType)
-	return lifecycle.Of(pod) == pub.LifecycleStateUpdating || gated && !inplace.Released(pod) || !gated && record.Exists(pod)
+	return lifecycle.Of(pod) == pub.LifecycleStateUpdating || gated && !inplace.Released(pod) || !gated && record.Exists(pod) ||
+		record.Waits(pod) // A hook can have moved the Pod on meanwhile.
 }
 
 // watch returns how long the same thing has been seen of the Pod. A new sighting starts at zero. before are the sightings of
@@ -280,7 +281,7 @@ func (v *View) Trim() []*appsv1.ControllerRevision {
 		live[revision.Name] = true
 	}
 	labels := map[string]bool{}
-	for _, pod := range slices.Concat(v.Pods, v.Inactive) {
+	for _, pod := range slices.Concat(v.Pods, v.Inactive, v.Orphans) {
 		labels[pod.Labels[pub.ControllerRevisionHashKey]] = true
 	}
 	used := slices.Collect(maps.Keys(labels))

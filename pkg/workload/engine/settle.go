@@ -101,9 +101,9 @@ func inSteps(before, after *corev1.Pod) *Change {
 }
 
 // giveUp replaces a Pod whose update in place will never complete, for the given reason. It returns an error if the user only allows
-// in-place updates, and nil if the Pod is to be replaced already.
+// in-place updates, and nil if the Pod is to be replaced already, or if the user has stopped updates.
 func (v *View) giveUp(pod *corev1.Pod, reason string) (*Change, error) {
-	if GivenUp(pod) {
+	if GivenUp(pod) || v.Stopped {
 		return nil, nil
 	}
 	if v.Policy == pub.InPlaceOnlyPodUpdatePolicy {

@@ -37,6 +37,8 @@ type Target struct {
 	Policy       pub.PodUpdatePolicyType
 	GraceSeconds int32
 	InPlace      inplace.Options
+	// Stopped is true while the user has stopped updates, by a pause or by OnDelete. Updates in place that have begun go on.
+	Stopped bool
 	// Compatible reports whether Pods may be updated in place between two revisions, by a rule of the kind. It may be nil.
 	Compatible func(from, to *appsv1.ControllerRevision) bool
 	// Stamp writes a revision's name into a Pod's labels. HashLabel is the label that Stamp writes in addition to the revision label.

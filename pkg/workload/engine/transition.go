@@ -10,6 +10,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 	"kruise.io/kruise/pkg/workload/readiness"
@@ -164,6 +165,10 @@ func (v *View) delays(update *PodUpdate) bool {
 // begins at now, which is the time of the write: a pass can be seconds old by then.
 func (v *View) applied(pod *corev1.Pod, update *PodUpdate, now time.Time) (*corev1.Pod, error) {
 	after := pod.DeepCopy()
+	// What an earlier update has finished is not taken into the record of this one, whatever others have changed in the Pod since.
+	if !inplace.Delayed(pod) && v.complete(pod) {
+		record.Drop(after)
+	}
 	var err error
 	if v.GraceSeconds > 0 && update.Change.Interrupts(pod) {
 		err = update.Change.Delay(after, v.recorded(update.Target.Name), v.GraceSeconds, now)

@@ -179,7 +179,13 @@ func (x *execution) writeUpdate(ctx context.Context, base **corev1.Pod, update *
 		return err
 	}
 	// The second write must record the instances again, on the version that the first one returned.
-	if resized, _ := inplace.Split(*base, after); resized != nil {
+	if resized, rest := inplace.Split(*base, after); resized != nil {
+		// If the rest is refused later, nothing would take the new resources back.
+		if len(update.Change.Images)+len(update.Change.Env) > 0 {
+			if err := x.dryRun(ctx, &Change{Before: *base, After: rest}); err != nil {
+				return err
+			}
+		}
 		written, err := x.patch(ctx, &Change{Before: *base, After: resized, Part: Resize})
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package inplace
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -48,11 +47,6 @@ func Advance(pod *corev1.Pod, now time.Time) error {
 		return fmt.Errorf("advance Pod %q: no container waits for its update", pod.Name)
 	}
 	c := &Change{Images: state.NextContainerImages, Env: state.NextContainerMetadata, Resources: state.NextContainerResources}
-	// The instances of this batch may have changed since the update began.
-	maps.DeleteFunc(state.LastContainerStatuses, func(name string, _ record.ContainerStatus) bool {
-		_, changes := c.Images[name]
-		return changes
-	})
 	c.applyTurn(pod, state, nil, now)
 	return record.Write(pod, state)
 }
@@ -86,22 +80,24 @@ func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, blocked []strin
 	}
 }
 
-// recordTurn records what runs in the containers whose image changes, unless the record of an earlier update that is still in progress
-// says it. It does not touch the records of other containers: they stay valid for the instances that those containers were given. A
+// recordTurn records what runs in the containers whose image changes. If an earlier update is still changing one, only its record says
+// what the instance was created from. The records of other containers stay valid for the instances that those containers were given. A
 // report that cannot be read counts as none.
 func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
 	report := reportOf(pod)
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
-		_, changes := turn.Images[container.Name]
-		_, found := s.LastContainerStatuses[container.Name]
-		if !changes || found {
+		if _, changes := turn.Images[container.Name]; !changes {
 			continue
 		}
 		if s.LastContainerStatuses == nil {
 			s.LastContainerStatuses = map[string]record.ContainerStatus{}
 		}
-		s.LastContainerStatuses[container.Name] = Record(pod, container, report)
+		if recorded, found := s.LastContainerStatuses[container.Name]; found {
+			s.LastContainerStatuses[container.Name] = RecordAgain(pod, container, recorded, report)
+		} else {
+			s.LastContainerStatuses[container.Name] = Record(pod, container, report)
+		}
 	}
 }
 
@@ -166,8 +162,7 @@ func (c *Change) inherit(pod *corev1.Pod, state *record.State) (blocked []string
 	return blocked
 }
 
-// unfinishedImages returns the records of containers whose images an earlier update is still changing. While the instance that the
-// earlier update ended still runs, only the record of that update says what the instance was created from; the spec does not.
+// unfinishedImages returns the records of containers whose images an earlier update is still changing.
 func unfinishedImages(pod *corev1.Pod, previous *record.State, report *containerreport.Report) map[string]record.ContainerStatus {
 	var records map[string]record.ContainerStatus
 	for i := range pod.Spec.Containers {
@@ -176,11 +171,10 @@ func unfinishedImages(pod *corev1.Pod, previous *record.State, report *container
 		if !found || Judge(pod, container, recorded, report) == Done {
 			continue
 		}
-		before := recordUnfinished(pod, container, recorded, report)
 		if records == nil {
 			records = map[string]record.ContainerStatus{}
 		}
-		records[container.Name] = before
+		records[container.Name] = recorded
 	}
 	return records
 }

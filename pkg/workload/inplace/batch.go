@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/inplace/record"
 	"kruise.io/kruise/pkg/workload/launch"
 )
@@ -108,25 +110,25 @@ func pick[V any](all map[string]V, wanted func(name string) bool) map[string]V {
 	return picked
 }
 
-// withWaiting adds the changes that an earlier update left for containers whose batch was never reached. This change is the
-// difference from that update's revision, so it does not contain them. Where both set a value, this change takes precedence. A
-// record that cannot be read leaves nothing.
+// withWaiting adds the changes that an earlier update left: for containers whose batch was never reached, or for the end of its grace
+// period. This change is the difference from that update's revision, so it does not contain them. Where both set a value, this change
+// takes precedence. A record that cannot be read leaves nothing.
 func (c *Change) withWaiting(pod *corev1.Pod) *Change {
-	previous, err := record.Read(pod)
-	if err != nil || previous == nil || !waits(previous) {
+	waiting := waitingIn(pod)
+	if waiting == nil {
 		return c
 	}
-	all := &Change{Labels: c.Labels, Annotations: c.Annotations}
-	all.Images = overlaid(previous.NextContainerImages, c.Images)
-	all.Resources = maps.Clone(c.Resources)
-	for name, amounts := range previous.NextContainerResources {
+	all := &Change{Images: overlaid(waiting.Images, c.Images), Resources: maps.Clone(c.Resources)}
+	all.Labels = c.Labels.over(waiting.Labels, c.decidesLabel)
+	all.Annotations = c.Annotations.over(waiting.Annotations, c.decidesAnnotation)
+	for name, amounts := range waiting.Resources {
 		own := all.Resources[name]
 		amounts.Limits, amounts.Requests = overlaid(amounts.Limits, own.Limits), overlaid(amounts.Requests, own.Requests)
 		all.Resources = overlaid(all.Resources, map[string]corev1.ResourceRequirements{name: amounts})
 	}
 	all.Env = maps.Clone(c.Env)
 	// A key that this change sets or removes must not return to the value of the earlier update.
-	for name, waits := range previous.NextContainerMetadata {
+	for name, waits := range waiting.Env {
 		labels, annotations := maps.Clone(waits.Labels), maps.Clone(waits.Annotations)
 		maps.DeleteFunc(labels, func(key, _ string) bool { return c.decidesLabel(key) })
 		maps.DeleteFunc(annotations, func(key, _ string) bool { return c.decidesAnnotation(key) })
@@ -137,6 +139,29 @@ func (c *Change) withWaiting(pod *corev1.Pod) *Change {
 		}
 	}
 	return all
+}
+
+// waitingIn returns the change that an earlier update left in the Pod, or nil. A delayed change counts only while the Pod is at its revision.
+func waitingIn(pod *corev1.Pod) *Change {
+	if grace, err := record.ReadGrace(pod); err == nil && grace != nil &&
+		history.Matches(pod.Labels[pub.ControllerRevisionHashKey], grace.Revision) {
+		if delayed, err := delayedChange(grace); err == nil {
+			return delayed
+		}
+	}
+	previous, err := record.Read(pod)
+	if err != nil || previous == nil || !waits(previous) {
+		return nil
+	}
+	return &Change{Images: previous.NextContainerImages, Env: previous.NextContainerMetadata, Resources: previous.NextContainerResources}
+}
+
+// over adds another change of metadata, except for the keys that decided reports.
+func (m MapChange) over(under MapChange, decided func(key string) bool) MapChange {
+	set := maps.Clone(under.Set)
+	maps.DeleteFunc(set, func(key, _ string) bool { return decided(key) })
+	removed := slices.DeleteFunc(slices.Clone(under.Remove), decided)
+	return MapChange{Set: overlaid(set, m.Set), Remove: append(removed, m.Remove...)}
 }
 
 // overlaid merges two maps. Entries of over take precedence.

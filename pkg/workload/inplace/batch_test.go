@@ -356,3 +356,27 @@ func TestOrderOutlivesAnotherUpdate(t *testing.T) {
 		}
 	}
 }
+
+// A container whose last image never started gets the next one when its turn comes.
+// Case inplace-update 11b.
+func TestContainerThatCannotStartDoesNotHoldItsOwnTurn(t *testing.T) {
+	pod := podOf(map[string][]corev1.EnvVar{"side": {barrier("p_5")}, "main": {barrier("p_1")}})
+	require.NoError(t, (&Change{Images: map[string]string{"side": "side:2", "main": "main:bad"}}).Apply(pod, "rev2", now))
+	restart(pod, "side", "side2", true)
+	require.NoError(t, Advance(pod, now))
+	status := containerStatus(pod, "main")
+	status.Ready, status.State = false, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
+	require.NoError(t, (&Change{Images: map[string]string{"side": "side:1", "main": "main:1"}}).Apply(pod, "rev1", now))
+	restart(pod, "side", "side3", true)
+	evaluate := func() Progress {
+		progress, err := Evaluate(pod, nil)
+		require.NoError(t, err)
+		return progress
+	}
+	require.True(t, evaluate().Next)
+	require.NoError(t, Advance(pod, now))
+	assert.False(t, evaluate().Complete)
+	restart(pod, "main", "main2", true)
+	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	assert.True(t, evaluate().Complete)
+}

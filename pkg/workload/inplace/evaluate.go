@@ -123,7 +123,7 @@ func examine(pod *corev1.Pod, state *record.State, report *containerreport.Repor
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
 		recorded, found := state.LastContainerStatuses[container.Name]
-		if !found {
+		if !found || waitsFor(state, container.Name) {
 			continue
 		}
 		switch Judge(pod, container, recorded, report) {
@@ -140,10 +140,23 @@ func examine(pod *corev1.Pod, state *record.State, report *containerreport.Repor
 		f.examineEnvironment(pod, state, report)
 	}
 	// The status of the resources only counts for the newest spec.
-	if state.UpdateResources && (!nodeSawSpec(pod) || !resized(pod, state)) {
+	switch {
+	case !state.UpdateResources:
+	case !nodeSawSpec(pod):
+		f.pending = true
+	case !resized(pod, state):
 		f.pending, f.hopeless = true, infeasible(pod)
 	}
 	return f
+}
+
+// waitsFor reports whether a container changes again in a later batch. Until then, nothing waits for its last change, which may be one
+// that never ends.
+func waitsFor(s *record.State, container string) bool {
+	_, image := s.NextContainerImages[container]
+	_, env := s.NextContainerMetadata[container]
+	_, resources := s.NextContainerResources[container]
+	return image || env || resources
 }
 
 // touched reports whether the update changes a container. Another controller, such as the one for SidecarSets, may change other
@@ -173,7 +186,7 @@ func staleEnvironments(pod *corev1.Pod, state *record.State, report *containerre
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
 		variables := containerreport.VariablesOf(container)
-		if len(variables) == 0 || !touched(state, container.Name) {
+		if len(variables) == 0 || !touched(state, container.Name) || waitsFor(state, container.Name) {
 			continue
 		}
 		status, entry := containerStatus(pod, container.Name), report.Find(container.Name)

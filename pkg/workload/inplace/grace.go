@@ -71,13 +71,9 @@ func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remai
 		dropGrace(pod)
 		return 0, nil
 	}
-	change := Change{Images: grace.ContainerImages, Env: grace.ContainerRefMetadata, Resources: grace.ContainerResources}
-	if len(grace.MetaDataPatch) > 0 {
-		var patch metadataPatch
-		if json.Unmarshal(grace.MetaDataPatch, &patch) != nil {
-			return 0, ErrUnreadable
-		}
-		change.Labels, change.Annotations = plain(patch.Metadata.Labels), plain(patch.Metadata.Annotations)
+	change, err := delayedChange(grace)
+	if err != nil {
+		return 0, err
 	}
 	state, err := record.Read(pod)
 	if err != nil || state == nil {
@@ -88,6 +84,19 @@ func Resume(pod *corev1.Pod, atRevision func(string) bool, now time.Time) (remai
 		return (wait + time.Second - 1).Truncate(time.Second), nil
 	}
 	return 0, change.apply(pod, grace.Revision, state.UpdateTimestamp.Time, now)
+}
+
+// delayedChange returns the change that a record holds. The error is ErrUnreadable.
+func delayedChange(grace *record.Grace) (*Change, error) {
+	change := &Change{Images: grace.ContainerImages, Env: grace.ContainerRefMetadata, Resources: grace.ContainerResources}
+	if len(grace.MetaDataPatch) > 0 {
+		var patch metadataPatch
+		if json.Unmarshal(grace.MetaDataPatch, &patch) != nil {
+			return nil, ErrUnreadable
+		}
+		change.Labels, change.Annotations = plain(patch.Metadata.Labels), plain(patch.Metadata.Annotations)
+	}
+	return change, nil
 }
 
 // Delayed reports whether a change waits in the Pod, under the annotation of this release or of an earlier one.

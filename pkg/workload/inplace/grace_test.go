@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/inplace/record"
@@ -104,5 +105,29 @@ func TestGraceIsNotShortened(t *testing.T) {
 		_, err = Resume(pod, func(string) bool { return true }, began.Add(4*time.Second))
 		require.NoError(t, err)
 		assert.False(t, Delayed(pod), begin)
+	}
+}
+
+// A change whose grace period is over may be refused. The next template corrects it, and has the rest of it.
+func TestNextUpdateHasTheDelayedChange(t *testing.T) {
+	for _, grace := range []bool{false, true} {
+		pod := podOf(map[string][]corev1.EnvVar{"main": nil, "side": nil})
+		pod.Labels = map[string]string{"controller-revision-hash": "rev2", "old": "1"}
+		first := &Change{
+			Images: map[string]string{"main": "main:bad", "side": "side:2"},
+			Labels: MapChange{Set: map[string]string{"v": "2", "w": "2"}, Remove: []string{"old"}},
+		}
+		require.NoError(t, first.Delay(pod, "rev2", 30, now))
+		second := &Change{Images: map[string]string{"main": "main:3"}, Labels: MapChange{Set: map[string]string{"w": "3"}}}
+		if grace {
+			require.NoError(t, second.Delay(pod, "rev3", 30, now))
+			_, err := Resume(pod, func(string) bool { return true }, now.Add(time.Minute))
+			require.NoError(t, err)
+		} else {
+			require.NoError(t, second.Apply(pod, "rev3", now))
+		}
+		assert.Equal(t, "main:3", imageOf(pod, "main"))
+		assert.Equal(t, "side:2", imageOf(pod, "side"))
+		assert.Equal(t, map[string]string{"controller-revision-hash": "rev2", "v": "2", "w": "3"}, pod.Labels)
 	}
 }

@@ -351,3 +351,16 @@ func TestSameImage(t *testing.T) {
 		assert.Equal(t, tt.want, sameImage(tt.spec, tt.image, tt.imageID), name)
 	}
 }
+
+// A write that the node has not seen makes no doubt of an update that it has finished.
+func TestFinishedContainerIsNotDoubtedBecauseOfAnotherWrite(t *testing.T) {
+	pod := runningPod("A")
+	require.NoError(t, images("main:2").Apply(pod, "rev2", now))
+	setMain(pod, "B", "main:2", "m@sha256:2")
+	pod.Generation, pod.Status.ObservedGeneration = 2, 1
+	require.NoError(t, (&Change{Labels: MapChange{Set: map[string]string{"x": "1"}}}).Apply(pod, "rev3", now))
+	pod.Status.ObservedGeneration = 2
+	progress, err := Evaluate(pod, nil)
+	require.NoError(t, err)
+	assert.True(t, progress.Complete)
+}

@@ -100,7 +100,7 @@ func Split(before, after *corev1.Pod) (resized, rest *corev1.Pod) {
 func resized(pod *corev1.Pod, state *record.State) bool {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
-		if !touched(state, container.Name) {
+		if !touched(state, container.Name) || waitsFor(state, container.Name) {
 			continue
 		}
 		status := containerStatus(pod, container.Name)

@@ -191,3 +191,16 @@ func TestNextUpdateWaitsForTheResources(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, progress.Complete)
 }
+
+// The node's answer about another amount says nothing about this one.
+func TestConditionOfAnOlderSpecDoesNotMakeAResizeHopeless(t *testing.T) {
+	pod := podOf(map[string][]corev1.EnvVar{"main": nil})
+	pod.Spec.Containers[0].Resources = cpu("100m")
+	setResources(pod)
+	require.NoError(t, (&Change{Resources: map[string]corev1.ResourceRequirements{"main": cpu("200m")}}).Apply(pod, "rev2", now))
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonInfeasible}}
+	pod.Generation, pod.Status.ObservedGeneration = 2, 1
+	progress, err := Evaluate(pod, nil)
+	require.NoError(t, err)
+	assert.Equal(t, Progress{}, progress)
+}

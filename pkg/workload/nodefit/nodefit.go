@@ -30,7 +30,9 @@ type Fit struct {
 }
 
 // Virtual reports whether a node is a virtual one. No node agent runs there: its provider pulls images, stops containers and runs probes.
-func Virtual(node *corev1.Node) bool { return node.Labels[pub.NodeTypeKey] == pub.NodeTypeVirtualKubelet }
+func Virtual(node *corev1.Node) bool {
+	return node.Labels[pub.NodeTypeKey] == pub.NodeTypeVirtualKubelet
+}
 
 // unschedulable is the taint of a cordoned node.
 var unschedulable = corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}

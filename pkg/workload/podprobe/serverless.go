@@ -15,7 +15,6 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-
 // Annotations returns the annotations that tell a provider which probes to run in a new Pod, or nil. The markers select the
 // Pod. The first probe counts where two write one condition, or have one name in one container. Markers are ordered by name.
 // Probes without a condition are left out, because the provider reports only by conditions.

@@ -41,7 +41,8 @@ func Reserve(spread *v1beta1.WorkloadSpread, request *Request, now time.Time) in
 			return r.take(i, request.Key, now)
 		case creating && !deleting:
 			return i
-		case deleting && (!limited || free > 0):
+		// A Pod that found no node here gets another subset.
+		case deleting && schedulable(&r.all[i]) && (!limited || free > 0):
 			// A Pod of this name is created again. Both Pods may count until the next recount, which is safe.
 			r.change(i, func(s *slots) { delete(s.DeletingPods, request.Pod) })
 			return r.take(i, request.Key, now)

@@ -51,6 +51,11 @@ func TestPodKeepsItsSlotWhenItsCreationIsTriedAgain(t *testing.T) {
 		"the former Pod is deleted": {
 			v1beta1.WorkloadSpreadSubsetStatus{Replicas: 1, DeletingPods: times{"web": at(0)}}, 1, 0, times{"web": at(1)}, nil,
 		},
+		"the former Pod found no node": {
+			v1beta1.WorkloadSpreadSubsetStatus{Replicas: 1, DeletingPods: times{"web": at(0)}, Conditions: []v1beta1.WorkloadSpreadSubsetCondition{
+				{Type: v1beta1.SubsetSchedulable, Status: corev1.ConditionFalse},
+			}}, 1, 1, nil, times{"web": at(0)},
+		},
 		"the slot of the former Pod is taken": {
 			v1beta1.WorkloadSpreadSubsetStatus{Replicas: 1, CreatingPods: times{"other": at(0)}, DeletingPods: times{"web": at(0)}}, 1, 1,
 			times{"other": at(0)}, times{"web": at(0)},

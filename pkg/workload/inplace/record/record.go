@@ -6,6 +6,7 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,6 +84,18 @@ func Exists(pod *corev1.Pod) bool {
 	_, today := pod.Annotations[pub.InPlaceUpdateStateKey]
 	_, once := pod.Annotations[pub.InPlaceUpdateStateKeyOld]
 	return today || once
+}
+
+// Drop removes the record from the given object.
+func Drop(pod *corev1.Pod) {
+	delete(pod.Annotations, pub.InPlaceUpdateStateKey)
+	delete(pod.Annotations, pub.InPlaceUpdateStateKeyOld)
+}
+
+// Waits reports whether a change waits for a later batch. It looks at the text alone, because it is called for every Pod of every pass.
+func Waits(pod *corev1.Pod) bool {
+	return strings.Contains(pod.Annotations[pub.InPlaceUpdateStateKey], `"nextContainer`) ||
+		strings.Contains(pod.Annotations[pub.InPlaceUpdateStateKeyOld], `"nextContainer`)
 }
 
 // ReadGrace returns the change that waits in the Pod, or nil. It returns an error if the annotation cannot be decoded.
