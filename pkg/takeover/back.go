@@ -26,13 +26,17 @@ func (t *Takeover) backSteps() []step {
 }
 
 // suspend closes the store. The process of the server ends then, and its container starts again. From then on the API
-// answers 503. The server itself writes the state that the function waits for.
+// answers 503. The server itself writes the state that the function waits for. Other servers notice at their next probe. If the take-over
+// has closed no definition yet, there is nothing to suspend.
 func (t *Takeover) suspend(ctx context.Context, _ *record) error {
+	if closed, err := t.anyClosed(ctx); err != nil || !closed {
+		return err
+	}
 	if _, err := t.Store.Run(ctx, nil, "close"); err != nil {
 		return err
 	}
-	// Without this wait, the export could be of a store that still changes.
-	return t.until(ctx, "kruise-apiserver to close its store", func() (bool, error) {
+	// Without these waits, the export could be of a store that still changes.
+	err := t.until(ctx, "kruise-apiserver to close its store", func() (bool, error) {
 		object, err := t.Dynamic.Resource(configMapResource).Namespace(t.Namespace).Get(ctx, t.StoreConfigMap, metav1.GetOptions{})
 		if err != nil {
 			return false, err
@@ -40,6 +44,24 @@ func (t *Takeover) suspend(ctx context.Context, _ *record) error {
 		state, _, _ := unstructured.NestedString(object.Object, "data", "state")
 		return strings.HasPrefix(state, "closed: "), nil
 	})
+	if err != nil {
+		return err
+	}
+	return t.pause(ctx, t.settle)
+}
+
+// anyClosed reports whether the take-over has closed a definition. Before that, kruise-apiserver has served no object.
+func (t *Takeover) anyClosed(ctx context.Context) (bool, error) {
+	all, err := t.definitions(ctx)
+	if err != nil {
+		return false, err
+	}
+	for i := range all {
+		if before, err := all[i].closed(); err != nil || before != nil {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // releaseStore gives up the objects of the closed store: the old API has them all.

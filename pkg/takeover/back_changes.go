@@ -43,8 +43,11 @@ type returning struct {
 
 // returnChanges makes the objects in the take-over version what kruise-apiserver has stored. It can be repeated: an
 // object that it created names its former UID. No watch of a client sees its writes, because nobody else knows the
-// take-over version.
+// take-over version. If kruise-apiserver has never served the store, the old objects are newer, and stay as they are.
 func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
+	if closed, err := t.anyClosed(ctx); err != nil || !closed {
+		return err
+	}
 	all, err := t.definitions(ctx)
 	if err != nil {
 		return err
@@ -52,7 +55,7 @@ func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
 	// The store is closed, so one export has everything.
 	now, err := t.export(ctx, all)
 	for range 5 {
-		if err == nil {
+		if err == nil || errors.Is(err, errUnserved) {
 			break
 		}
 		t.say("  %v; trying again", err) // The container of the server starts again at this time.
@@ -60,6 +63,10 @@ func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
 			return err
 		}
 		now, err = t.export(ctx, all)
+	}
+	if errors.Is(err, errUnserved) {
+		t.say("  %v: the old objects stay as they are", err)
+		return nil
 	}
 	if err != nil {
 		return err
@@ -85,6 +92,9 @@ func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
 	return nil
 }
 
+// errUnserved says that kruise-apiserver has never served the store.
+var errUnserved = errors.New("the import of the take-over was not completed")
+
 // export reads all objects of the closed store, in the versions in which the old API stores them. It returns them by
 // resource. The last line of the stream proves that it is complete.
 func (t *Takeover) export(ctx context.Context, all []definition) (map[schema.GroupResource][]*unstructured.Unstructured, error) {
@@ -103,6 +113,9 @@ func (t *Takeover) export(ctx context.Context, all []definition) (map[schema.Gro
 	// A line is at most as long as the whole output.
 	lines.Buffer(nil, len(out)+1)
 	for lines.Scan() {
+		if bytes.HasPrefix(lines.Bytes(), []byte(`{"unserved":true`)) {
+			return nil, errUnserved
+		}
 		if line := lines.Bytes(); bytes.HasPrefix(line, []byte(`{"end":`)) {
 			if want := fmt.Sprintf(`{"end":%d}`, count); string(line) != want {
 				return nil, fmt.Errorf("the export has %d objects, but its last line is %s", count, line)

@@ -147,3 +147,15 @@ func TestHalfAnExportReturnsNothing(t *testing.T) {
 type printed string
 
 func (p printed) Run(context.Context, io.Reader, ...string) ([]byte, error) { return []byte(p), nil }
+
+// A take-over that stopped before it opened the store has a copy that is older than the old objects.
+func TestUnservedStoreReturnsNothing(t *testing.T) {
+	t.Parallel()
+	command := newReturn(t, nil, behindDoor(cloneSet("changed", "1", "v2")), behindDoor(cloneSet("new", "2", "v1")))
+	command.Store = printed("{\"unserved\":true}\n")
+	require.NoError(t, command.returnChanges(t.Context(), &record{}))
+	olds, err := command.olds(t.Context())
+	require.NoError(t, err)
+	require.Len(t, olds, 2)
+	assert.Equal(t, map[string]any{"image": "v2"}, olds["changed"].Object["spec"])
+}

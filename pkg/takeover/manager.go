@@ -182,10 +182,11 @@ func (t *Takeover) deleteAndWait(ctx context.Context, resource schema.GroupVersi
 	})
 }
 
-// stopOurs stops the manager that runs since the take-over. It is deleted later, by startOld.
+// stopOurs stops the manager that runs since the take-over. It is deleted later, by startOld. If the take-over has not replaced the old
+// manager yet, that one goes on.
 func (t *Takeover) stopOurs(ctx context.Context, _ *record) error {
 	deployment, err := t.manager(ctx)
-	if err != nil || deployment == nil {
+	if err != nil || deployment == nil || isOld(deployment) {
 		return err
 	}
 	return t.stop(ctx, deployment)
@@ -213,8 +214,8 @@ func (t *Takeover) startOld(ctx context.Context, state *record) error {
 }
 
 // restore creates a kept object again, if there is one. Helm does not delete it with the release of our chart, which
-// has an object of the same name. It can be repeated: an object that exists already is not ours, so it is the
-// restored one.
+// has an object of the same name. It can be repeated: an object that exists already is not ours, so it is the restored one, or one that
+// the take-over has only scaled to zero.
 func (t *Takeover) restore(ctx context.Context, kept *unstructured.Unstructured) error {
 	if kept == nil {
 		return nil
@@ -231,7 +232,14 @@ func (t *Takeover) restore(ctx context.Context, kept *unstructured.Unstructured)
 	// An uninstallation of our chart must not delete it.
 	annotations[helmPolicy] = "keep"
 	kept.SetAnnotations(annotations)
-	if _, err := t.of(object).Create(ctx, kept, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	_, err := t.of(object).Create(ctx, kept, metav1.CreateOptions{})
+	switch replicas, scales, _ := unstructured.NestedInt64(kept.Object, "spec", "replicas"); {
+	case apierrors.IsAlreadyExists(err) && scales:
+		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+		if _, err := t.of(object).Patch(ctx, object.name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			return fmt.Errorf("scale %s %s to %d again: %w", object.Resource, object.name, replicas, err)
+		}
+	case err != nil && !apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("create %s %s again: %w", object.Resource, object.name, err)
 	}
 	return nil

@@ -199,3 +199,31 @@ func TestStaleDiscoveryIsRenewed(t *testing.T) {
 		assert.Less(t, time.Since(deleted[1]), time.Second)
 	})
 }
+
+// A return right after the first steps of a take-over leaves everything as it was.
+func TestReturnBeforeTheAPIIsReplacedLeavesTheOldManager(t *testing.T) {
+	t.Parallel()
+	manager := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": managerName, "namespace": "kruise-system"},
+		"spec": map[string]any{"replicas": int64(2), "selector": map[string]any{"matchLabels": map[string]any{"a": "b"}}},
+	}}
+	for name, scaled := range map[string]bool{"running": false, "scaled to zero": true} {
+		t.Run(name, func(t *testing.T) {
+			deployment, state := manager.DeepCopy(), &record{}
+			if scaled {
+				state.Old = append(state.Old, manager.DeepCopy())
+				require.NoError(t, unstructured.SetNestedField(deployment.Object, int64(0), "spec", "replicas"))
+			}
+			command, commands := newTakeover(t, deployment, parse(sample("v1alpha1")).object)
+			for _, each := range command.backSteps()[:3] {
+				require.NoError(t, each.do(t.Context(), state), each.name)
+			}
+			assert.Empty(t, commands.ran, "there is no store to close")
+			require.NoError(t, command.restore(t.Context(), state.kept(named{deploymentResource, command.Namespace, managerName})))
+			found, err := command.Dynamic.Resource(deploymentResource).Namespace(command.Namespace).Get(t.Context(), managerName, metav1.GetOptions{})
+			require.NoError(t, err)
+			replicas, _, _ := unstructured.NestedInt64(found.Object, "spec", "replicas")
+			assert.EqualValues(t, 2, replicas)
+		})
+	}
+}

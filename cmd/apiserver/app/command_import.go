@@ -263,6 +263,14 @@ func newExportCommand() *cobra.Command {
 				return err
 			}
 			defer closeStore()
+			// What an import has written so far is no backup, and older than what it was read from.
+			served, err := from.Served(command.Context())
+			if err != nil {
+				return err
+			}
+			if !served {
+				return importer.WriteUnserved(command.OutOrStdout())
+			}
 			to := bufio.NewWriter(command.OutOrStdout())
 			objects, err := from.Export(command.Context(), func(resource schema.GroupResource, value []byte) error {
 				data, err := converter.Export(resource, value, versions[resource.String()])

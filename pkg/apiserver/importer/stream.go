@@ -23,6 +23,12 @@ func WriteEnd(to io.Writer, objects int) error {
 	return json.NewEncoder(to).Encode(End{End: &objects})
 }
 
+// WriteUnserved writes the only line of a stream for a store that no server has served. Nothing can be imported from it.
+func WriteUnserved(to io.Writer) error {
+	_, err := io.WriteString(to, "{\"unserved\":true}\n")
+	return err
+}
+
 // ReadAll converts a stream of objects. Objects that cannot be imported are in the report, and not in the result, so
 // the operator sees all refusals at once. A stream without its last line is an error and has no result.
 func (c *Converter) ReadAll(ctx context.Context, from io.Reader) ([]Object, *Report, error) {

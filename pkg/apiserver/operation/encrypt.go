@@ -23,7 +23,7 @@ type Encrypted struct {
 // repeated: objects that are done are not written again.
 func Encrypt(ctx context.Context, store *Store, transformers value.ResourceTransformers) ([]Encrypted, error) {
 	var counts []Encrypted
-	_, err := store.each(ctx, func(page []*mvccpb.KeyValue) error {
+	err := store.eachNow(ctx, func(page []*mvccpb.KeyValue) error {
 		for _, kv := range page {
 			resource, err := store.resourceOf(string(kv.Key))
 			if err != nil {

@@ -161,10 +161,11 @@ func (i *Importer) begin(ctx context.Context) (version int64, err error) {
 
 // Replace lets imports replace the objects of a store that an operator has closed. Any other store stays as it is.
 func (i *Importer) Replace(ctx context.Context) error {
-	return i.Store.changeRecord(ctx, func(record *guard.Record) {
+	return i.Store.changeRecord(ctx, func(record *guard.Record) bool {
 		if record.Cause == guard.ByOperator {
 			record.Cause = ""
 		}
+		return true
 	})
 }
 
@@ -293,6 +294,16 @@ func (i *Importer) Discard(ctx context.Context) error {
 	}
 	_, err = i.Store.record().Do(ctx, reading.Version, clientv3.OpDelete(i.Store.record().Key()))
 	return err
+}
+
+// Served reports whether servers have served the store: it has a record, and no import or copy into it is incomplete.
+func (i *Importer) Served(ctx context.Context) (bool, error) {
+	reading, err := i.Store.record().Read(ctx)
+	if err != nil {
+		return false, err
+	}
+	known := reading.Record
+	return known != nil && !known.Candidate && (!known.Incomplete || known.Cause == guard.ByOperator), nil
 }
 
 // Export calls do for each stored object, decrypted, and returns how many there are. All objects are read at one

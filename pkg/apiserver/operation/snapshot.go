@@ -59,17 +59,18 @@ func MarkRestored(ctx context.Context, store *Store) error {
 	if err := acceptWrites(ctx, store.Client, alarms.Alarms); err != nil {
 		return err
 	}
-	return store.changeRecord(ctx, func(record *guard.Record) { *record = record.Restored() })
+	return store.changeRecord(ctx, func(record *guard.Record) bool { *record = record.Restored(); return true })
 }
 
-// advance increases the generation of the store by one.
+// advance increases the generation of the store by one. No server opens an incomplete store, so nothing can be newer than its snapshot, and
+// each write of an import or a copy depends on the version of the record.
 func (s *Store) advance(ctx context.Context) error {
-	return s.changeRecord(ctx, func(record *guard.Record) { record.Generation++ })
+	return s.changeRecord(ctx, func(record *guard.Record) bool { record.Generation++; return !record.Incomplete })
 }
 
-// changeRecord changes the record of the store. A store without a record is not changed. It repeats if a server
+// changeRecord changes the record of the store, if change returns true. A store without a record is not changed. It repeats if a server
 // advances the generation at the same time.
-func (s *Store) changeRecord(ctx context.Context, change func(*guard.Record)) error {
+func (s *Store) changeRecord(ctx context.Context, change func(*guard.Record) bool) error {
 	record := s.record()
 	for {
 		reading, err := record.Read(ctx)
@@ -80,7 +81,9 @@ func (s *Store) changeRecord(ctx context.Context, change func(*guard.Record)) er
 			return nil
 		}
 		next := *reading.Record
-		change(&next)
+		if !change(&next) {
+			return nil
+		}
 		if _, err = record.Write(ctx, next, reading.Version); !errors.Is(err, guard.ErrChanged) {
 			return err
 		}

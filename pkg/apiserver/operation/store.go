@@ -79,6 +79,18 @@ func (s *Store) root() string { return path.Join("/", s.Prefix) + "/" }
 // and groups are read at the revision of the first page, so writes in the meantime do not show. An error of do ends
 // it. A long run fails if that revision is compacted.
 func (s *Store) each(ctx context.Context, do func([]*mvccpb.KeyValue) error) (revision int64, err error) {
+	return s.pages(ctx, true, do)
+}
+
+// eachNow is each, but reads every page as it is at that time. So it can take as long as it needs. Objects that are written behind it do
+// not show.
+func (s *Store) eachNow(ctx context.Context, do func([]*mvccpb.KeyValue) error) error {
+	_, err := s.pages(ctx, false, do)
+	return err
+}
+
+// pages calls do for all objects. If fixed is true, all pages are read at the revision of the first one, which it returns.
+func (s *Store) pages(ctx context.Context, fixed bool, do func([]*mvccpb.KeyValue) error) (revision int64, err error) {
 	for _, group := range s.Groups {
 		next, end := s.root()+group+"/", clientv3.GetPrefixRangeEnd(s.root()+group+"/")
 		for more := true; more; {
@@ -86,7 +98,7 @@ func (s *Store) each(ctx context.Context, do func([]*mvccpb.KeyValue) error) (re
 			if err != nil {
 				return revision, fmt.Errorf("read the objects of %s: %w", group, err)
 			}
-			if revision == 0 {
+			if fixed && revision == 0 {
 				revision = page.Header.GetRevision()
 			}
 			if len(page.Kvs) > 0 {

@@ -57,7 +57,6 @@ func planFor(list *v1beta1.ImageListPullJob, children []*v1beta1.ImagePullJob, h
 		}
 		byImage[child.Spec.Image] = child
 	}
-	// The order of the spec is kept, so children are created in the order in which the user lists the images.
 	for _, image := range list.Spec.Images {
 		if child := byImage[image]; child != nil {
 			p.keep = append(p.keep, child)

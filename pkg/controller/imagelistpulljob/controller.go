@@ -21,6 +21,7 @@ import (
 	"kruise.io/kruise/pkg/controller/consistency"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/reconcile"
+	"kruise.io/kruise/pkg/workload/ordering"
 	"kruise.io/kruise/pkg/workload/passes"
 )
 
@@ -114,6 +115,7 @@ func (r *Reconciler) label(ctx context.Context, list *v1beta1.ImageListPullJob, 
 // therefore rejected once, and not once for each image. It sends one event for all that were created, and one for the failure.
 func (r *Reconciler) create(ctx context.Context, list *v1beta1.ImageListPullJob, images []string, hash string) error {
 	client := r.kruise.AppsV1beta1().ImagePullJobs(list.Namespace)
+	images = ordering.Shuffled(images)
 	var created atomic.Int32
 	err := passes.SlowStart(len(images), passes.Width, func(i int) error {
 		image := images[i]
