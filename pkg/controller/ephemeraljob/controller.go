@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
@@ -33,6 +34,9 @@ const Name = "ephemeraljob-controller"
 // read the result.
 const defaultTTL int32 = 1800
 
+// mostRefused limits the memory for refused Pods.
+const mostRefused = 10_000
+
 // Reconciler reconciles EphemeralJobs.
 type Reconciler struct {
 	// kube patches Pods, and kruise writes jobs.
@@ -46,6 +50,8 @@ type Reconciler struct {
 	clock    clock.PassiveClock
 	// pace lets one pass cover many changes of Pods.
 	pace *engine.Pace
+	// refused has the Pods whose patch the server has refused for good. It is only a cache: after a restart, they are tried first again.
+	refused *lru.Cache
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
@@ -57,7 +63,8 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 // build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
 func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1alpha1.EphemeralJob]) {
 	pods, jobs := deps.KubeInformers.Core().V1().Pods(), deps.KruiseInformers.Apps().V1alpha1().EphemeralJobs()
-	r := &Reconciler{kube: deps.Kube, kruise: deps.Kruise, recorder: deps.Recorder(Name), clock: deps.Clock, pace: engine.NewPace(deps.Clock)}
+	r := &Reconciler{kube: deps.Kube, kruise: deps.Kruise, recorder: deps.Recorder(Name), clock: deps.Clock, pace: engine.NewPace(deps.Clock),
+		refused: lru.New(mostRefused)}
 	c := controller.For(deps, Name, jobs, r.Reconcile)
 	c.Guards(engine.PodResource, pods)
 	r.guard, r.selected = c.Guard(), c.PodsByLabels(pods)
@@ -143,6 +150,7 @@ func (r *Reconciler) sync(ctx context.Context, job *v1alpha1.EphemeralJob) (reco
 	if err != nil || stored == nil || stored.Status.CompletionTime != nil {
 		return reconcile.Result{}, err
 	}
+	r.putRefusedLast(stored, seen.untouched)
 	left, err := r.inject(ctx, stored, next(&stored.Spec, seen))
 	if left {
 		return reconcile.Result{RequeueAfter: passes.Continue}, err

@@ -494,3 +494,19 @@ func TestPassesAreShort(t *testing.T) {
 	w.settle()
 	assert.Len(t, w.with("debug"), 20)
 }
+
+// kube-apiserver refuses the container of one Pod, for example because it names another container that the Pod does not have.
+func TestRefusedPodDoesNotHoldUpTheOthers(t *testing.T) {
+	w := newWorld(t, 3)
+	w.Kube.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.(clienttesting.PatchAction).GetName() != "p0" {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), "p0", nil)
+	})
+	for range 4 {
+		w.Observe()
+		_, _ = w.Pass("ns", "job")
+	}
+	assert.Contains(t, w.with("debug"), "p1")
+}

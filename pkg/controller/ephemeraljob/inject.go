@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,21 @@ func (r *Reconciler) inject(ctx context.Context, job *v1alpha1.EphemeralJob, pod
 	return p.Unfinished(), err
 }
 
+// attempt is a job and a Pod, by their UIDs.
+type attempt struct{ job, pod types.UID }
+
+// putRefusedLast moves Pods that the server has refused behind the others, so that they do not hold up a job. The order is the same
+// otherwise: after a lost answer, the next pass must begin with the same Pod.
+func (r *Reconciler) putRefusedLast(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) {
+	refused := func(pod *corev1.Pod) int {
+		if _, found := r.refused.Get(attempt{job.UID, pod.UID}); found {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return refused(a) - refused(b) })
+}
+
 // injectPod adds the containers to one Pod. A Pod that was deleted meanwhile is no error. A Pod that was replaced by another one of
 // its name has another UID, so the server refuses the patch.
 func (r *Reconciler) injectPod(ctx context.Context, job *v1alpha1.EphemeralJob, pod *corev1.Pod) error {
@@ -45,6 +61,9 @@ func (r *Reconciler) injectPod(ctx context.Context, job *v1alpha1.EphemeralJob, 
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		r.refused.Add(attempt{job.UID, pod.UID}, nil)
+		return fmt.Errorf("add ephemeral containers to Pod %s: %w", pod.Name, err)
 	case err != nil:
 		return fmt.Errorf("add ephemeral containers to Pod %s: %w", pod.Name, err)
 	}
