@@ -97,6 +97,9 @@ func (r *Reconciler) count(job *v1beta1.BroadcastJob, view *engine.View) (*censu
 	byNode, required := map[string]*corev1.Pod{}, requires(job)
 	for _, pod := range c.all {
 		class, name := classify(job, pod), nodefit.NodeOf(pod)
+		if class >= succeeded && r.ofFormerNode(pod, name) {
+			continue
+		}
 		c.counts[class]++
 		// The names of Pods prevent this, unless another client created a Pod.
 		if byNode[name] != nil {
@@ -126,6 +129,13 @@ func (r *Reconciler) count(job *v1beta1.BroadcastJob, view *engine.View) (*censu
 	// Parallelism takes the first ones, so a node whose Pods are always refused must not always be among them.
 	ordering.Shuffled(c.missing)
 	return c, nil
+}
+
+// ofFormerNode reports whether a Pod ran on a deleted node that had the name of an existing one. What it did there says nothing about the
+// new machine. The API server has set both times.
+func (r *Reconciler) ofFormerNode(pod *corev1.Pod, name string) bool {
+	node, err := r.nodes.Get(name)
+	return err == nil && pod.CreationTimestamp.Before(&node.CreationTimestamp)
 }
 
 // countPod decides whether the node of a Pod is desired. A Pod that ended did its work there, and one that leaves is waited for. An

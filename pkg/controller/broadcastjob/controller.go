@@ -114,6 +114,10 @@ func concerns(job *v1beta1.BroadcastJob, before, after *corev1.Node) bool {
 		return false
 	}
 	required := requires(job)
+	// A node that was created again under its name is another one.
+	if before != nil && after != nil && before.UID != after.UID {
+		return true
+	}
 	return (before != nil && fits(required, before)) != (after != nil && fits(required, after))
 }
 

@@ -614,3 +614,13 @@ func TestPodsOfAJobCanBeBoundWithoutTheScheduler(t *testing.T) {
 	assert.Equal(t, "n1", w.Pods()[0].Spec.NodeName)
 	assert.Nil(t, w.Pods()[0].Spec.Affinity)
 }
+
+// Case broadcastjob 12: a node that was created again under its name is a new one, although the Pod of the former one is still there.
+func TestNodeThatIsCreatedAgainGetsAPod(t *testing.T) {
+	w := newWorld(t, append(nodes(1), newJob(never))...)
+	w.finish()
+	w.pass(time.Minute)
+	w.changeNode("n1", func(n *corev1.Node) { n.UID, n.CreationTimestamp = "again", metav1.NewTime(w.Clock.Now()) })
+	w.settle()
+	assert.Equal(t, []string{"n1", "n1"}, w.on())
+}

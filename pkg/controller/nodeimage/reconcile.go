@@ -22,6 +22,9 @@ import (
 	"kruise.io/kruise/pkg/workload/imagetag"
 )
 
+// nodeKey is the annotation with the UID of the node. A node that was created again under its name may be another machine.
+const nodeKey = "kruise.io/node-uid"
+
 // Reconcile cleans a NodeImage, and deletes it if its node was deleted. A NodeImage with the label for made-up ones needs no
 // node.
 func (r *Reconciler) Reconcile(ctx context.Context, image *v1beta1.NodeImage) (reconcile.Result, error) {
@@ -29,10 +32,29 @@ func (r *Reconciler) Reconcile(ctx context.Context, image *v1beta1.NodeImage) (r
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if !present(node) && !fake(image) {
+	if !fake(image) && (!present(node) || ofFormer(image, node)) {
 		return reconcile.Result{}, r.remove(ctx, image)
 	}
 	return r.sync(ctx, node, image)
+}
+
+// ofFormer reports whether a NodeImage belongs to a deleted node that had the name of this one. Its reports are about that machine.
+func ofFormer(image *v1beta1.NodeImage, node *corev1.Node) bool {
+	known := image.Annotations[nodeKey]
+	return known != "" && known != string(node.UID)
+}
+
+// named returns annotations with the UID of a node.
+func named(annotations map[string]string, node *corev1.Node) map[string]string {
+	if node.UID == "" {
+		return annotations
+	}
+	annotations = maps.Clone(annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[nodeKey] = string(node.UID)
+	return annotations
 }
 
 // node returns the node with the name, or nil without an error if there is none.
@@ -63,7 +85,7 @@ func (r *Reconciler) create(ctx context.Context, key types.NamespacedName) (reco
 	}
 	klog.FromContext(ctx).V(2).Info("Creating NodeImage")
 	_, err = r.kruise.AppsV1beta1().NodeImages().Create(ctx, &v1beta1.NodeImage{
-		ObjectMeta: metav1.ObjectMeta{Name: node.Name, Labels: maps.Clone(node.Labels)},
+		ObjectMeta: metav1.ObjectMeta{Name: node.Name, Labels: maps.Clone(node.Labels), Annotations: named(nil, node)},
 	}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return reconcile.Result{}, fmt.Errorf("create NodeImage: %w", err)
@@ -93,6 +115,10 @@ func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1
 	// A made-up NodeImage keeps its own labels.
 	if present(node) {
 		after.Labels = maps.Clone(node.Labels)
+	}
+	// Older releases created NodeImages without the annotation. They get it with their next change.
+	if present(node) && !fake(image) {
+		after.Annotations = named(after.Annotations, node)
 	}
 	owners := &owners{reconciler: r, ctx: ctx, asked: map[types.UID]ownerState{}}
 	cleaner := &cleaner{now: now, owner: owners.state, withdrawn: owners.withdrawn}

@@ -397,3 +397,23 @@ func TestSpread(t *testing.T) {
 		assert.LessOrEqual(t, got, 5*time.Second)
 	}
 }
+
+// A node that was created again may be another machine, which has none of the images.
+func TestNodeThatIsCreatedAgainHasNoOldReports(t *testing.T) {
+	first := node(time.Hour, nil)
+	first.UID = "old"
+	w := newWorld(t, first)
+	w.settle()
+	image := w.image()
+	image.Spec.Images = map[string]v1beta1.ImageSpec{"app": {Tags: []v1beta1.ImageTagSpec{{Tag: "1", CreatedAt: new(metav1.NewTime(now))}}}}
+	w.Update(image)
+	w.settle()
+	require.NotEmpty(t, w.image().Spec.Images)
+	again := node(time.Hour, nil)
+	again.UID = "new"
+	w.Update(again)
+	w.settle()
+	w.step()
+	require.NotNil(t, w.image())
+	assert.Empty(t, w.image().Spec.Images)
+}
