@@ -126,7 +126,7 @@ func newRestoreCommand() *cobra.Command {
 // markRestored marks the store in the directory, so that the guard does not open it without the operator. It starts
 // the restored member for a moment.
 func (l *location) markRestored(ctx context.Context, dir string) error {
-	restored, stop, err := l.start(ctx, dir)
+	restored, stop, err := l.start(ctx, dir, l.patience)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (l *location) fillEmbedded(ctx context.Context, source *operation.Store, mo
 		return operation.Copied{}, fmt.Errorf("remove an incomplete copy: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	target, stop, err := l.start(ctx, dir)
+	target, stop, err := l.start(ctx, dir, l.patience)
 	if err != nil {
 		return operation.Copied{}, fmt.Errorf("target: %w", err)
 	}
@@ -264,7 +264,7 @@ func (l *location) copiedBefore(ctx context.Context, source *operation.Store, mo
 	if !store.Exists(l.dataDir) {
 		return operation.Copied{}, nil
 	}
-	current, stop, err := l.start(ctx, l.dataDir)
+	current, stop, err := l.start(ctx, l.dataDir, l.patience)
 	if err != nil {
 		return operation.Copied{}, fmt.Errorf("target: %w", err)
 	}

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -80,7 +83,7 @@ func shortDir(t *testing.T) string {
 func TestRestoreHasNoQuota(t *testing.T) {
 	from := newLocation()
 	from.dataDir = shortDir(t)
-	opened, stop, err := from.start(t.Context(), from.dataDir)
+	opened, stop, err := from.start(t.Context(), from.dataDir, time.Minute)
 	require.NoError(t, err)
 	record := &guard.Etcd{Client: opened.Client, Prefix: opened.Prefix, Groups: opened.Groups}
 	_, err = record.Write(t.Context(), guard.Record{Identity: "a", Generation: 1}, 0)
@@ -118,7 +121,7 @@ func TestRestoreHasNoQuota(t *testing.T) {
 func TestSnapshotOfAFullStoreIsRestored(t *testing.T) {
 	from := newLocation()
 	from.dataDir, from.quota = shortDir(t), 1<<20
-	opened, stop, err := from.start(t.Context(), from.dataDir)
+	opened, stop, err := from.start(t.Context(), from.dataDir, time.Minute)
 	require.NoError(t, err)
 	record := &guard.Etcd{Client: opened.Client, Prefix: opened.Prefix, Groups: opened.Groups}
 	_, err = record.Write(t.Context(), guard.Record{Identity: "a", Generation: 1}, 0)
@@ -143,7 +146,7 @@ func TestSnapshotOfAFullStoreIsRestored(t *testing.T) {
 func TestCopyFindsTheStoreInTheSnapshot(t *testing.T) {
 	from := newLocation()
 	from.dataDir = shortDir(t)
-	opened, stop, err := from.start(t.Context(), from.dataDir)
+	opened, stop, err := from.start(t.Context(), from.dataDir, time.Minute)
 	require.NoError(t, err)
 	defer stop()
 	_, err = opened.Client.Put(t.Context(), "/registry/configmaps/ns/store-guard", "k8s\x00")
@@ -196,7 +199,7 @@ func TestRestoreKnowsTheLastRevisionOfTheSameStoreOnly(t *testing.T) {
 	running := func(record *guard.Record, writes int) (dir string, opened *operation.Store) {
 		at := newLocation()
 		at.dataDir = shortDir(t)
-		opened, stop, err := at.start(t.Context(), at.dataDir)
+		opened, stop, err := at.start(t.Context(), at.dataDir, time.Minute)
 		require.NoError(t, err)
 		t.Cleanup(stop)
 		if record != nil {
@@ -239,4 +242,42 @@ func TestRestoreKnowsTheLastRevisionOfTheSameStoreOnly(t *testing.T) {
 			assert.Less(t, revision, test.margin+1000)
 		})
 	}
+}
+
+// A server that starts has the directory before it serves. A command that comes at this time must not wait for the end of the server.
+func TestCommandFindsAServerThatStarts(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, lock.Close()) }()
+	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	at := newLocation()
+	at.dataDir, at.patience = dir, 10*time.Second
+	opened := make(chan error, 1)
+	go func() {
+		_, closeStore, err := at.open(t.Context())
+		if err == nil {
+			closeStore()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		require.Fail(t, "it has not waited", "%v", err)
+	case <-time.After(5 * tryPeriod):
+	}
+	var config net.ListenConfig
+	socket, err := config.Listen(t.Context(), "unix", filepath.Join(dir, "client-1.sock"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, socket.Close()) }()
+	require.NoError(t, <-opened)
+
+	busy := newLocation()
+	busy.dataDir, busy.patience = t.TempDir(), tryPeriod
+	other, err := os.OpenFile(filepath.Join(busy.dataDir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	require.NoError(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX))
+	_, _, err = busy.open(t.Context())
+	require.ErrorIs(t, err, store.ErrInUse)
 }

@@ -65,20 +65,35 @@ func (l *location) addFlags(fs *pflag.FlagSet, prefix string) {
 // embedded returns true if no server of an etcd is given.
 func (l *location) embedded() bool { return len(l.transport.ServerList) == 0 }
 
-// open connects to the store. If it is embedded and no server runs, open starts it without a server. The caller must call the
-// returned function at the end.
+// tryPeriod is how often a command looks whether a server has started or has ended.
+const tryPeriod = 100 * time.Millisecond
+
+// open connects to the store. If it is embedded and no server runs, open starts it without a server. A server that starts or ends at this
+// time has the directory, but serves no client: open waits until it serves, or until it has ended. The caller must call the returned
+// function at the end.
 func (l *location) open(ctx context.Context) (*operation.Store, func(), error) {
 	if !l.embedded() {
 		return l.connect(l.transport.ServerList...)
 	}
-	endpoint, err := store.Running(ctx, l.dataDir)
-	if err != nil {
-		return nil, nil, err
+	begin := time.Now()
+	for {
+		endpoint, err := store.Running(ctx, l.dataDir)
+		if err != nil {
+			return nil, nil, err
+		}
+		if endpoint != "" {
+			return l.connect(endpoint)
+		}
+		opened, stop, err := l.start(ctx, l.dataDir, 0)
+		if !errors.Is(err, store.ErrInUse) || time.Since(begin) >= l.patience {
+			return opened, stop, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, fmt.Errorf("wait for the store in %s: %w", l.dataDir, context.Cause(ctx))
+		case <-time.After(tryPeriod):
+		}
 	}
-	if endpoint != "" {
-		return l.connect(endpoint)
-	}
-	return l.start(ctx, l.dataDir)
 }
 
 // openStopped is like open, for a store that no server may use. An embedded one is started here, which needs the lock
@@ -93,7 +108,7 @@ func (l *location) openStopped(ctx context.Context) (*operation.Store, func(), e
 	case !store.Exists(l.dataDir):
 		return nil, nil, fmt.Errorf("%s holds no store", l.dataDir)
 	default:
-		return l.start(ctx, l.dataDir)
+		return l.start(ctx, l.dataDir, l.patience)
 	}
 }
 
@@ -114,7 +129,7 @@ func (l *location) openSnapshot(ctx context.Context) (*operation.Store, func(), 
 		remove()
 		return nil, nil, err
 	}
-	opened, stop, err := l.start(ctx, dir)
+	opened, stop, err := l.start(ctx, dir, l.patience)
 	if err != nil {
 		remove()
 		return nil, nil, err
@@ -163,9 +178,9 @@ func (l *location) connect(endpoints ...string) (*operation.Store, func(), error
 
 // start starts an embedded etcd in the directory. It accepts the largest objects, whatever the limit of the server
 // is.
-func (l *location) start(ctx context.Context, dir string) (*operation.Store, func(), error) {
+func (l *location) start(ctx context.Context, dir string, patience time.Duration) (*operation.Store, func(), error) {
 	member, err := store.Start(ctx, store.Config{
-		Dir: dir, QuotaBytes: l.quota, MaxRequestBytes: largestObjectBytes + requestOverhead, LockPatience: l.patience,
+		Dir: dir, QuotaBytes: l.quota, MaxRequestBytes: largestObjectBytes + requestOverhead, LockPatience: patience,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -21,6 +21,9 @@ const (
 	lockReminder = 10 * time.Second
 )
 
+// ErrInUse is the error of Start if another process does not release the directory in time.
+var ErrInUse = errors.New("is in use by another kruise-apiserver; stop that one or choose another directory")
+
 // prepareDir creates the directory with access for its owner only. It returns the absolute path. It checks the length
 // of the socket's path before it creates anything.
 func prepareDir(dir string) (string, error) {
@@ -118,7 +121,7 @@ func waitForLock(ctx context.Context, lock *os.File, dir string, patience time.D
 			return fmt.Errorf("lock --data-dir %q: %w", dir, err)
 		}
 		if time.Since(start) >= patience {
-			return fmt.Errorf("--data-dir %q is in use by another kruise-apiserver; stop that one or choose another directory", dir)
+			return fmt.Errorf("--data-dir %q %w", dir, ErrInUse)
 		}
 		if reminded.IsZero() || time.Since(reminded) >= lockReminder {
 			reminded = time.Now()

@@ -61,7 +61,7 @@ type Embedded struct {
 	Endpoint string
 }
 
-// Start starts the member and returns when it serves. It fails if another process does not release the directory in
+// Start starts the member and returns when it serves. The error is ErrInUse if another process does not release the directory in
 // time. The caller must call Stop after its last request. A restored store in the directory is put into place first.
 func Start(ctx context.Context, config Config) (*Embedded, error) {
 	dir, err := prepareDir(config.Dir)
