@@ -52,18 +52,7 @@ func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
 	if err != nil {
 		return err
 	}
-	// The store is closed, so one export has everything.
-	now, err := t.export(ctx, all)
-	for range 5 {
-		if err == nil || errors.Is(err, errUnserved) {
-			break
-		}
-		t.say("  %v; trying again", err) // The container of the server starts again at this time.
-		if err := t.pause(ctx, t.settle); err != nil {
-			return err
-		}
-		now, err = t.export(ctx, all)
-	}
+	now, err := t.exportAgain(ctx, all)
 	if errors.Is(err, errUnserved) {
 		t.say("  %v: the old objects stay as they are", err)
 		return nil
@@ -90,6 +79,21 @@ func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
 	}
 	t.say("  %d objects created, %d changed, %d deleted", r.created, r.updated, r.deleted)
 	return nil
+}
+
+// exportAgain is export with some attempts, because the container of the server starts again at this time. The store is closed, so one
+// export has everything.
+func (t *Takeover) exportAgain(ctx context.Context, all []definition) (now map[schema.GroupResource][]*unstructured.Unstructured, err error) {
+	for range 6 {
+		if now, err = t.export(ctx, all); err == nil || errors.Is(err, errUnserved) {
+			return now, err
+		}
+		t.say("  %v; trying again", err)
+		if err := t.pause(ctx, t.settle); err != nil {
+			return nil, err
+		}
+	}
+	return nil, err
 }
 
 // errUnserved says that kruise-apiserver has never served the store.

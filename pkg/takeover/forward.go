@@ -78,7 +78,8 @@ func (t *Takeover) checkServer(ctx context.Context) error {
 // deleted. With several stored versions, some objects need a conversion, which only its webhook does.
 func checkDefinition(d *definition) error {
 	if at := d.object.GetDeletionTimestamp(); at != nil {
-		return fmt.Errorf("CustomResourceDefinition %s has been in deletion since %s, together with its objects: wait until it is gone; there is nothing to move", d.name(), at)
+		return fmt.Errorf("CustomResourceDefinition %s has been in deletion since %s, together with its objects: wait until it is gone; "+
+			"there is nothing to move", d.name(), at)
 	}
 	for _, version := range d.versions {
 		if !slices.Contains(versions, version) {

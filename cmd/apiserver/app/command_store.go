@@ -179,7 +179,8 @@ func newCopyCommand() *cobra.Command {
 			}
 			record := copied.Record
 			if copied.Before {
-				return say(command.OutOrStdout(), "Store %s is already complete at generation %d: nothing was copied\n", record.Identity, record.Generation)
+				return say(command.OutOrStdout(), "Store %s is already complete at generation %d: nothing was copied\n",
+					record.Identity, record.Generation)
 			}
 			return say(command.OutOrStdout(), "Copied %d objects of store %s at generation %d below %s, now at generation %d and revision %d\n",
 				copied.Objects, record.Identity, copied.Source.Generation, source.Prefix, record.Generation, copied.Revision)

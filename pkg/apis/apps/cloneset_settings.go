@@ -16,8 +16,8 @@ func CloneSetSettings() []annotation.Setting[*CloneSet] {
 		{
 			Key: pub.CloneSetScalingExcludePreparingDeleteKey, Label: true,
 			Normalize: func(text string) string { return trueText(text == "true") },
-			Text:  func(set *CloneSet) string { return trueText(set.Spec.ScaleStrategy.ExcludePreparingDelete) },
-			Set:   func(set *CloneSet, text string) { set.Spec.ScaleStrategy.ExcludePreparingDelete = text == "true" },
+			Text:      func(set *CloneSet) string { return trueText(set.Spec.ScaleStrategy.ExcludePreparingDelete) },
+			Set:       func(set *CloneSet, text string) { set.Spec.ScaleStrategy.ExcludePreparingDelete = text == "true" },
 		},
 		preDownloadSetting(
 			pub.ImagePreDownloadParallelismKey,
@@ -55,8 +55,8 @@ func preDownloadSetting(
 	key string, text func(*InPlaceUpdateStrategy) string, set func(*InPlaceUpdateStrategy, *intstr.IntOrString),
 ) annotation.Setting[*CloneSet] {
 	return annotation.Setting[*CloneSet]{
-		Key:   key,
-		Has:   func(cloneSet *CloneSet) bool { return inPlaceUpdate(cloneSet) != nil },
+		Key:       key,
+		Has:       func(cloneSet *CloneSet) bool { return inPlaceUpdate(cloneSet) != nil },
 		Normalize: func(text string) string { return countText(parseCount(text)) },
 		Text: func(cloneSet *CloneSet) string {
 			if in := inPlaceUpdate(cloneSet); in != nil {

@@ -14,8 +14,8 @@ func SidecarSetSettings() []annotation.Setting[*SidecarSet] {
 	return []annotation.Setting[*SidecarSet]{{
 		Key: pub.SidecarSetCustomVersionKey, Label: true,
 		Normalize: func(text string) string { return text },
-		Text:  func(set *SidecarSet) string { return set.Spec.CustomVersion },
-		Set:   func(set *SidecarSet, text string) { set.Spec.CustomVersion = text },
+		Text:      func(set *SidecarSet) string { return set.Spec.CustomVersion },
+		Set:       func(set *SidecarSet, text string) { set.Spec.CustomVersion = text },
 	}}
 }
 

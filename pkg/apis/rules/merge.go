@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// StrategicMerge applies a strategic merge patch to a document. Both are JSON. schema is a value of the Go type of the document. Users write
-// the patch: one with directives of the wrong form makes the library panic, and this function returns an error instead.
+// StrategicMerge applies a strategic merge patch to a document. Both are JSON. schema is a value of the Go type of the document. Users
+// write the patch: one with directives of the wrong form makes the library panic, and this function returns an error instead.
 func StrategicMerge(document, patch []byte, schema any) (merged []byte, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

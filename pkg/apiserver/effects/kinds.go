@@ -36,7 +36,8 @@ func kindsOf(kruise externalversions.SharedInformerFactory, gate featuregate.Fea
 		},
 		"persistentpodstates": {
 			informer: kruise.Apps().V1beta1().PersistentPodStates().Informer(), concerns: own,
-			staleText: "new Pods may still return to the nodes of the PersistentPodState", missingText: "do not return to the nodes of the PersistentPodState",
+			staleText:   "new Pods may still return to the nodes of the PersistentPodState",
+			missingText: "do not return to the nodes of the PersistentPodState",
 		},
 	}
 	if gate.Enabled(features.EnablePodProbeMarkerOnServerless) {

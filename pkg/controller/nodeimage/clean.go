@@ -74,7 +74,8 @@ func (c *cleaner) forgotten(tag *v1beta1.ImageTagSpec) bool {
 
 // disown removes the owners of a tag that were deleted.
 func (c *cleaner) disown(tag *v1beta1.ImageTagSpec) {
-	tag.OwnerReferences = slices.DeleteFunc(tag.OwnerReferences, func(ref corev1.ObjectReference) bool { return c.owner(&ref) == ownerDeleted })
+	deleted := func(ref corev1.ObjectReference) bool { return c.owner(&ref) == ownerDeleted }
+	tag.OwnerReferences = slices.DeleteFunc(tag.OwnerReferences, deleted)
 }
 
 // expiry returns the time until a finished tag expires, and whether it expires at all. A tag that a job still counts does not

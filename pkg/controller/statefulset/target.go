@@ -74,7 +74,8 @@ func (r *Reconciler) target(set *v1beta1.StatefulSet, selector labels.Selector, 
 	return &engine.Target{
 		Object: set, Kind: kind, Selector: selector, Replicas: replicasOf(set), MinReadySeconds: ptr.Deref(rolling.MinReadySeconds, 0),
 		Lifecycle: set.Spec.Lifecycle, Policy: rolling.PodUpdatePolicy, GraceSeconds: graceSeconds(rolling), InPlace: r.settings.inPlace,
-		Stopped: rolling.Paused || onDelete(set), Stamp: stamp, ReplaceAtOnce: true, StateOptional: true, ReuseClaims: true, Describe: describer(set.Name), TellDeletionTwice: true,
+		Stopped: rolling.Paused || onDelete(set), Describe: describer(set.Name), TellDeletionTwice: true,
+		Stamp: stamp, ReplaceAtOnce: true, StateOptional: true, ReuseClaims: true,
 		// A Pod whose name is not one of the set's is never adopted: it could not fill a slot.
 		Adopts: func(pod *corev1.Pod) bool {
 			_, ours := ordinals.Of(set.Name, pod)

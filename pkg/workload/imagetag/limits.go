@@ -10,8 +10,8 @@ import (
 	"kruise.io/kruise/pkg/delay"
 )
 
+// The limits of a pull that does not set them: the time of an attempt, and the number of further attempts.
 const (
-	// DefaultTimeout is the time limit of an attempt, and DefaultRetries the number of further attempts, of a pull that does not set them.
 	DefaultTimeout = 10 * time.Minute
 	DefaultRetries = 3
 )

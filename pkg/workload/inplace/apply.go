@@ -140,11 +140,7 @@ func (c *Change) inherit(pod *corev1.Pod, state *record.State) (blocked []string
 	// The status of the resources only counts for the newest spec.
 	if previous.UpdateResources && (!nodeSawSpec(pod) || !resized(pod, previous)) {
 		state.UpdateResources = true
-		for i := range pod.Spec.Containers {
-			if name := pod.Spec.Containers[i].Name; touched(previous, name) && !slices.Contains(unfinished, name) {
-				unfinished = append(unfinished, name)
-			}
-		}
+		unfinished = union(unfinished, touchedBy(pod, previous))
 	}
 	if len(unfinished) > 0 {
 		state.ContainerBatchesRecord = []record.Batch{{Timestamp: previous.UpdateTimestamp, Containers: unfinished}}
@@ -160,6 +156,23 @@ func (c *Change) inherit(pod *corev1.Pod, state *record.State) (blocked []string
 		}
 	}
 	return blocked
+}
+
+// touchedBy returns the containers of the Pod that an update changes.
+func touchedBy(pod *corev1.Pod, state *record.State) (names []string) {
+	for i := range pod.Spec.Containers {
+		if name := pod.Spec.Containers[i].Name; touched(state, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// union returns the names of both lists, each once, sorted.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // unfinishedImages returns the records of containers whose images an earlier update is still changing.

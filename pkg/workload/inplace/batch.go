@@ -141,7 +141,8 @@ func (c *Change) withWaiting(pod *corev1.Pod) *Change {
 	return all
 }
 
-// waitingIn returns the change that an earlier update left in the Pod, or nil. A delayed change counts only while the Pod is at its revision.
+// waitingIn returns the change that an earlier update left in the Pod, or nil. A delayed change counts only while the Pod is at its
+// revision.
 func waitingIn(pod *corev1.Pod) *Change {
 	if grace, err := record.ReadGrace(pod); err == nil && grace != nil &&
 		history.Matches(pod.Labels[pub.ControllerRevisionHashKey], grace.Revision) {

@@ -37,9 +37,6 @@ func SpecifiedDelete(pod *corev1.Pod) bool {
 
 // Updating reports whether the Pod is being updated in place: a hook holds it before the update or after it, or its node is at work.
 func Updating(pod *corev1.Pod) bool {
-	switch Of(pod) {
-	case pub.LifecycleStatePreparingUpdate, pub.LifecycleStateUpdating, pub.LifecycleStateUpdated:
-		return true
-	}
-	return false
+	state := Of(pod)
+	return state == pub.LifecycleStatePreparingUpdate || state == pub.LifecycleStateUpdating || state == pub.LifecycleStateUpdated
 }

@@ -73,8 +73,8 @@ func Numbered(spread *v1beta1.WorkloadSpread) bool {
 	return kind != nil && kind.StableNames
 }
 
-// HasIntermediateOwner reports whether the Pods of the target can belong to another object that belongs to the target. The kind of that object is
-// the given one. A kind without an entry in the table of kinds may have any objects between.
+// HasIntermediateOwner reports whether the Pods of the target can belong to another object that belongs to the target. The kind of that
+// object is the given one. A kind without an entry in the table of kinds may have any objects between.
 func HasIntermediateOwner(spread *v1beta1.WorkloadSpread, between schema.GroupKind) bool {
 	kind := kinds.Of(KindOf(spread))
 	return kind == nil || kind.Through != nil && *kind.Through == between
