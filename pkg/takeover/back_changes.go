@@ -83,7 +83,9 @@ func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
 
 // exportAgain is export with some attempts, because the container of the server starts again at this time. The store is closed, so one
 // export has everything.
-func (t *Takeover) exportAgain(ctx context.Context, all []definition) (now map[schema.GroupResource][]*unstructured.Unstructured, err error) {
+func (t *Takeover) exportAgain(
+	ctx context.Context, all []definition,
+) (now map[schema.GroupResource][]*unstructured.Unstructured, err error) {
 	for range 6 {
 		if now, err = t.export(ctx, all); err == nil || errors.Is(err, errUnserved) {
 			return now, err

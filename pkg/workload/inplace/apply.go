@@ -148,14 +148,17 @@ func (c *Change) inherit(pod *corev1.Pod, state *record.State) (blocked []string
 	if previous.PreCheckBeforeNext == nil {
 		return nil
 	}
-	for _, name := range previous.PreCheckBeforeNext.ContainersRequiredReady {
-		status := containerStatus(pod, name)
+	return slices.DeleteFunc(previous.PreCheckBeforeNext.ContainersRequiredReady, func(name string) bool {
 		_, changing := state.LastContainerStatuses[name]
-		if !c.touches(name) && (changing || slices.Contains(unfinished, name) || status == nil || !status.Ready) {
-			blocked = append(blocked, name)
-		}
-	}
-	return blocked
+		ready := !changing && !slices.Contains(unfinished, name) && isReady(pod, name)
+		return ready || c.touches(name)
+	})
+}
+
+// isReady reports whether the node says that a container is ready.
+func isReady(pod *corev1.Pod, container string) bool {
+	status := containerStatus(pod, container)
+	return status != nil && status.Ready
 }
 
 // touchedBy returns the containers of the Pod that an update changes.

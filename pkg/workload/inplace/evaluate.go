@@ -94,8 +94,7 @@ func waits(s *record.State) bool {
 // readyForNext reports whether the containers of the last batch are ready, so that the next batch may begin.
 func readyForNext(pod *corev1.Pod, state *record.State) bool {
 	return state.PreCheckBeforeNext == nil || !slices.ContainsFunc(state.PreCheckBeforeNext.ContainersRequiredReady, func(name string) bool {
-		status := containerStatus(pod, name)
-		return status == nil || !status.Ready
+		return !isReady(pod, name)
 	})
 }
 
