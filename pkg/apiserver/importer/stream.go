@@ -23,7 +23,7 @@ func WriteEnd(to io.Writer, objects int) error {
 	return json.NewEncoder(to).Encode(End{End: &objects})
 }
 
-// WriteUnserved writes the only line of a stream for a store that no server has served. Nothing can be imported from it.
+// WriteUnserved writes the only line of a stream for a store whose import or copy is incomplete. Nothing can be imported from it.
 func WriteUnserved(to io.Writer) error {
 	_, err := io.WriteString(to, "{\"unserved\":true}\n")
 	return err

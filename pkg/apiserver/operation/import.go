@@ -296,14 +296,14 @@ func (i *Importer) Discard(ctx context.Context) error {
 	return err
 }
 
-// Served reports whether servers have served the store: it has a record, and no import or copy into it is incomplete.
+// Served reports whether servers can have served the store: no import or copy into it is incomplete.
 func (i *Importer) Served(ctx context.Context) (bool, error) {
 	reading, err := i.Store.record().Read(ctx)
 	if err != nil {
 		return false, err
 	}
 	known := reading.Record
-	return known != nil && !known.Candidate && (!known.Incomplete || known.Cause == guard.ByOperator), nil
+	return known == nil || !known.Incomplete || known.Cause == guard.ByOperator, nil
 }
 
 // Export calls do for each stored object, decrypted, and returns how many there are. All objects are read at one

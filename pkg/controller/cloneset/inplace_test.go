@@ -323,3 +323,28 @@ func TestTemplateChangesDuringAnUpdateInPlaceWithSurge(t *testing.T) {
 		assert.Equal(t, "app:3", pod.Status.ContainerStatuses[0].Image)
 	}
 }
+
+// A Pod that somebody picked does not wait for the update in place of a stray Pod, if nothing is updated.
+func TestPickedPodDoesNotWaitForAnUpdateThatIsStopped(t *testing.T) {
+	for name, freeze := range map[string]func(*v1beta1.CloneSetSpec){
+		"by the partition": knobs("3", "0", "1"),
+		"by a pause":       func(s *v1beta1.CloneSetSpec) { s.UpdateStrategy.RollingUpdate.Paused = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := rolled(t, "", newSet(3, inPlaceIfPossible, knobs("", "0", "1")))
+			w.node.Broken = func(image string) bool { return strings.HasPrefix(image, "bad:") }
+			serving := w.names()
+			for _, bad := range []string{"bad:1", "bad:2"} {
+				w.edit(image(bad))
+				w.settle()
+			}
+			require.Len(t, w.Pods(), 4)
+			w.edit(image("app:2"), freeze)
+			picked := serving[0]
+			w.change(picked, func(pod *corev1.Pod) { pod.Labels[pub.SpecifiedDeleteKey] = "true" })
+			w.settle()
+			assert.NotContains(t, w.names(), picked)
+			assert.EqualValues(t, 3, w.set().Status.AvailableReplicas)
+		})
+	}
+}

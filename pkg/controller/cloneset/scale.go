@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/engine"
@@ -137,12 +138,18 @@ func (p *planner) deleteSome(stage *engine.Stage, pods []*corev1.Pod, limit int)
 
 // deleteStray deletes Pods beyond the replicas that are not available and whose revision is no longer wanted. Such Pods can fill
 // the surge. Without this step, a Pod picked for deletion would wait forever for a surge Pod, and the surge Pod would wait
-// forever for room. A Pod that is being updated in place stays, with its claims: the update goes on to the newest revision.
+// forever for room. A Pod that is being updated in place stays, with its claims, if the update is about to go on to the newest revision.
 func (p *planner) deleteStray(stage *engine.Stage) {
+	goesOn := map[types.UID]bool{}
+	// An error is reported by the update itself.
+	candidates, _, _ := p.candidates()
+	for _, pod := range candidates {
+		goesOn[pod.UID] = lifecycle.Updating(pod)
+	}
 	// room keeps the number of Pods at the replicas or above, so that no stray has to be created again.
 	room := len(p.Pods) - p.Replicas
 	for _, pod := range p.Pods {
-		if room > 0 && !p.Available(pod) && !engine.PreparingDelete(pod) && p.stray(pod) && !lifecycle.Updating(pod) {
+		if room > 0 && !p.Available(pod) && !engine.PreparingDelete(pod) && p.stray(pod) && !goesOn[pod.UID] {
 			p.DeletePod(stage, pod)
 			room--
 		}

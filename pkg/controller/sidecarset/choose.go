@@ -50,8 +50,8 @@ func (v *view) sort() (*sorted, error) {
 		pod := &v.pods[i]
 		s.all = append(s.all, pod.Pod)
 		s.ready[pod.Pod] = pod.ready
-		// The node has not finished the upgrade to an older content.
-		if !pod.updated && pod.applying {
+		// The node has not finished the upgrade to an older content. A Pod whose record cannot be read holds up nobody.
+		if !pod.updated && pod.applying && v.upgraded(pod.Pod) {
 			s.unavailable++
 		}
 		switch {
@@ -80,9 +80,14 @@ func (v *view) lacksCondition(pod *corev1.Pod) bool {
 	if found {
 		return !upgradable
 	}
+	return v.upgraded(pod)
+}
+
+// upgraded reports whether the SidecarSet has upgraded a Pod before.
+func (v *view) upgraded(pod *corev1.Pod) bool {
 	records, err := record.ReadSidecars(pod)
-	_, upgraded := records[v.set.Name]
-	return err == nil && upgraded
+	_, found := records[v.set.Name]
+	return err == nil && found
 }
 
 // choose decides which Pods are upgraded now. The partition counts all matched Pods, and so do percentages of maxUnavailable. A Pod

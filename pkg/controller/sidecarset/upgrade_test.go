@@ -402,6 +402,19 @@ func TestChangesInARowKeepTheBound(t *testing.T) {
 	assert.Equal(t, 3, w.count("s", "s:4"))
 }
 
+// A record of upgrades that cannot be read holds up its own Pod only.
+func TestPodWithAnUnreadableRecordHoldsUpNobody(t *testing.T) {
+	w := newWorld(t)
+	w.start(3)
+	w.settle()
+	w.edit(image("s:2"))
+	w.settle()
+	w.change(w.Pods()[0], func(pod *corev1.Pod) { pod.Annotations[pub.SidecarSetInPlaceUpdateStateKey] = "x" })
+	w.edit(image("s:3"))
+	w.settle()
+	assert.Equal(t, 2, w.count("s", "s:3"))
+}
+
 // Cases sidecarset 20, 37.
 func TestStaleCacheDoesNotUpgradeTwice(t *testing.T) {
 	w := newWorld(t)

@@ -132,13 +132,16 @@ func (c *Change) inherit(pod *corev1.Pod, state *record.State) (blocked []string
 	}
 	report := reportOf(pod)
 	state.LastContainerStatuses = unfinishedImages(pod, previous, report)
+	// What waits for its batch has been taken into this change, and its container is judged too.
+	begun := *previous
+	begun.NextContainerImages, begun.NextContainerMetadata, begun.NextContainerResources = nil, nil, nil
 	var unfinished []string
 	if previous.UpdateEnvFromMetadata {
-		unfinished = staleEnvironments(pod, previous, report)
+		unfinished = staleEnvironments(pod, &begun, report)
 		state.UpdateEnvFromMetadata = state.UpdateEnvFromMetadata || len(unfinished) > 0
 	}
 	// The status of the resources only counts for the newest spec.
-	if previous.UpdateResources && (!nodeSawSpec(pod) || !resized(pod, previous)) {
+	if previous.UpdateResources && (!nodeSawSpec(pod) || !resized(pod, &begun)) {
 		state.UpdateResources = true
 		unfinished = union(unfinished, touchedBy(pod, previous))
 	}

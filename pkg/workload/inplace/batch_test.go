@@ -380,3 +380,28 @@ func TestContainerThatCannotStartDoesNotHoldItsOwnTurn(t *testing.T) {
 	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	assert.True(t, evaluate().Complete)
 }
+
+// What the first update began is waited for, although its container waits for its batch in the second one when the third one comes.
+func TestUnfinishedResourcesOutliveTwoUpdates(t *testing.T) {
+	pod := podOf(map[string][]corev1.EnvVar{"side": {barrier("p_5")}, "main": {barrier("p_1")}})
+	for i := range pod.Spec.Containers {
+		pod.Spec.Containers[i].Resources = cpu("100m")
+	}
+	setResources(pod)
+	require.NoError(t, (&Change{Resources: map[string]corev1.ResourceRequirements{"main": cpu("200m")}}).Apply(pod, "rev2", now))
+	require.NoError(t, (&Change{Images: map[string]string{"side": "side:2", "main": "main:2"}}).Apply(pod, "rev3", now))
+	require.NoError(t, (&Change{Labels: MapChange{Set: map[string]string{"x": "1"}}}).Apply(pod, "rev4", now))
+	restart(pod, "side", "side2", true)
+	progress, err := Evaluate(pod, nil)
+	require.NoError(t, err)
+	require.True(t, progress.Next)
+	require.NoError(t, Advance(pod, now))
+	restart(pod, "main", "main2", true)
+	progress, err = Evaluate(pod, nil)
+	require.NoError(t, err)
+	assert.False(t, progress.Complete, "main has its old amount")
+	setResources(pod)
+	progress, err = Evaluate(pod, nil)
+	require.NoError(t, err)
+	assert.True(t, progress.Complete)
+}
