@@ -20,7 +20,7 @@ type crowd struct {
 	metadata.Getter
 	pages int
 	// asked counts the requests.
-	asked int
+	asked atomic.Int32
 	// refuses makes all requests fail. expires is the page whose token is too old once, or zero.
 	refuses atomic.Bool
 	expires int
@@ -29,7 +29,7 @@ type crowd struct {
 func (c *crowd) Resource(schema.GroupVersionResource) metadata.Getter { return c }
 
 func (c *crowd) List(ctx context.Context, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
-	c.asked++
+	c.asked.Add(1)
 	if c.refuses.Load() {
 		return nil, errors.New("too many requests")
 	}
@@ -62,7 +62,7 @@ func TestFirstStartInALargeCluster(t *testing.T) {
 		w.isClosed("the store has not been checked yet")
 		w.pass(2 * time.Minute)
 		w.isOpen()
-		assert.Equal(t, 2*30+1, pods.asked, "each page once, and one again")
+		assert.EqualValues(t, 2*30+1, pods.asked.Load(), "each page once, and one again")
 		w.stop()
 	})
 }
@@ -76,7 +76,7 @@ func TestFailedSearchIsRepeatedLessOften(t *testing.T) {
 		w.start()
 		w.pass(10 * time.Minute)
 		w.isClosed("list controllerrevisions: too many requests")
-		assert.Less(t, pods.asked, 20)
+		assert.Less(t, pods.asked.Load(), int32(20))
 		pods.refuses.Store(false)
 		w.pass(2 * time.Minute)
 		w.isOpen()
