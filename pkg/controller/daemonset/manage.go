@@ -82,7 +82,7 @@ func ended(pod *corev1.Pod) bool {
 }
 
 // deleteEnded deletes the Pods of a node that ended, and those whose deletion waits for a hook. It returns the other Pods that are
-// not terminating. A failed Pod beyond the burst stays until a later pass, and its node waits no longer for that.
+// not terminating. A failed Pod beyond the burst stays until a later pass, and the back-off of its node does not begin before that.
 func (p *planner) deleteEnded(stage *engine.Stage, at *place, burst int) (running []*corev1.Pod) {
 	wait := p.failedWait(at.name)
 	for _, pod := range at.pods {

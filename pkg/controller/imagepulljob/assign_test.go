@@ -71,7 +71,7 @@ func TestAssignKeepsTheTagsOfOthers(t *testing.T) {
 	}
 	assert.Equal(t, []string{"1.8", "1.9.1", "2.0"}, tags)
 	assert.Equal(t, []int64{4, 9, 5}, []int64{entry.Tags[0].Version, entry.Tags[1].Version, entry.Tags[2].Version}, "one more than the node reported")
-	assert.Nil(t, entry.SandboxConfig, "the last writer's, even when that is none")
+	assert.Nil(t, entry.SandboxConfig, "that of the last writer, even if that is nil")
 	assert.Equal(t, []v1beta1.ReferenceObject{{Namespace: "c", Name: "s"}, {Namespace: "c", Name: "t", Mode: "batch"}}, entry.PullSecrets)
 	assert.Len(t, image.Spec.Images["redis"].Tags, 1)
 	assert.False(t, q.assign(image), "it is asked once")

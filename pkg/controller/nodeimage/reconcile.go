@@ -32,20 +32,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, image *v1beta1.NodeImage) (r
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if !fake(image) && (!present(node) || ofFormer(image, node)) {
+	if !fake(image) && (!present(node) || ofFormerNode(image, node)) {
 		return reconcile.Result{}, r.remove(ctx, image)
 	}
 	return r.sync(ctx, node, image)
 }
 
-// ofFormer reports whether a NodeImage belongs to a deleted node that had the name of this one. Its reports are about that machine.
-func ofFormer(image *v1beta1.NodeImage, node *corev1.Node) bool {
+// ofFormerNode reports whether a NodeImage belongs to a deleted node that had the name of this one. Its reports are about that machine.
+func ofFormerNode(image *v1beta1.NodeImage, node *corev1.Node) bool {
 	known := image.Annotations[nodeKey]
 	return known != "" && known != string(node.UID)
 }
 
-// named returns annotations with the UID of a node.
-func named(annotations map[string]string, node *corev1.Node) map[string]string {
+// withNode returns the annotations and the UID of a node. The given map stays as it is.
+func withNode(annotations map[string]string, node *corev1.Node) map[string]string {
 	if node.UID == "" {
 		return annotations
 	}
@@ -85,7 +85,7 @@ func (r *Reconciler) create(ctx context.Context, key types.NamespacedName) (reco
 	}
 	klog.FromContext(ctx).V(2).Info("Creating NodeImage")
 	_, err = r.kruise.AppsV1beta1().NodeImages().Create(ctx, &v1beta1.NodeImage{
-		ObjectMeta: metav1.ObjectMeta{Name: node.Name, Labels: maps.Clone(node.Labels), Annotations: named(nil, node)},
+		ObjectMeta: metav1.ObjectMeta{Name: node.Name, Labels: maps.Clone(node.Labels), Annotations: withNode(nil, node)},
 	}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return reconcile.Result{}, fmt.Errorf("create NodeImage: %w", err)
@@ -118,7 +118,7 @@ func (r *Reconciler) sync(ctx context.Context, node *corev1.Node, image *v1beta1
 	}
 	// Older releases created NodeImages without the annotation. They get it with their next change.
 	if present(node) && !fake(image) {
-		after.Annotations = named(after.Annotations, node)
+		after.Annotations = withNode(after.Annotations, node)
 	}
 	owners := &owners{reconciler: r, ctx: ctx, asked: map[types.UID]ownerState{}}
 	cleaner := &cleaner{now: now, owner: owners.state, withdrawn: owners.withdrawn}

@@ -25842,7 +25842,7 @@ func schema_pkg_apis_apps_v1alpha1_ResourceDistribution(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistribution copies a Secret or a ConfigMap into the namespaces that you name or select. It also copies into namespaces that are created later, restores copies that were changed, and deletes copies that are no longer selected. Whoever may read it can read the Secret that it holds.",
+				Description: "ResourceDistribution copies a Secret or a ConfigMap into the namespaces that you name or select. It also copies into namespaces that are created later, restores copies that were changed, and deletes copies that are no longer selected. A user who can read it can also read the Secret that it holds.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -33240,7 +33240,7 @@ func schema_pkg_apis_apps_v1beta1_ResourceDistribution(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ResourceDistribution copies a Secret or a ConfigMap into the namespaces that you name or select. It also copies into namespaces that are created later, restores copies that were changed, and deletes copies that are no longer selected. Whoever may read it can read the Secret that it holds.",
+				Description: "ResourceDistribution copies a Secret or a ConfigMap into the namespaces that you name or select. It also copies into namespaces that are created later, restores copies that were changed, and deletes copies that are no longer selected. A user who can read it can also read the Secret that it holds.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {

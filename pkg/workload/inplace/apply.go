@@ -101,7 +101,7 @@ func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
 	}
 }
 
-// reportOf returns the report of the node agent, or nil if there is none that can be read.
+// reportOf returns the report of the node agent, or nil if it is missing or cannot be read.
 func reportOf(pod *corev1.Pod) *containerreport.Report {
 	report, err := containerreport.Read(pod)
 	if err != nil {

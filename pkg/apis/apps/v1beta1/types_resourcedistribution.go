@@ -32,7 +32,7 @@ const (
 
 // ResourceDistribution copies a Secret or a ConfigMap into the namespaces that you name or
 // select. It also copies into namespaces that are created later, restores copies that were
-// changed, and deletes copies that are no longer selected. Whoever may read it can read the
+// changed, and deletes copies that are no longer selected. A user who can read it can also read the
 // Secret that it holds.
 type ResourceDistribution struct {
 	metav1.TypeMeta `json:",inline"`
