@@ -81,7 +81,11 @@ func (s *seen) confirmed() bool { return s.store != nil && s.cluster.Confirmed =
 func (s *seen) wantsObjects() bool { return s.cluster.Identity == "" && !s.confirmed() }
 
 // wantsDependents returns true if the objects in the cluster decide between a first start and a loss.
-func (s *seen) wantsDependents() bool { return s.wantsObjects() && !s.holds && !s.awaits }
+func (s *seen) wantsDependents() bool { return s.wantsObjects() && !s.holds && !s.unfilled() }
+
+// unfilled returns true if a take-over has to fill the store, and has not completed that. A take-over without any
+// object leaves only its record.
+func (s *seen) unfilled() bool { return s.awaits && s.marked() == nil }
 
 // judge compares the two records. The cluster's record was read first. So the store's record can only be older if the
 // store lost writes. The order of the cases matters: an incomplete import cannot be confirmed, and a confirmation
@@ -147,10 +151,12 @@ func (s *seen) judgeUnexpected() verdict {
 			identity: s.store.Identity, generation: max(s.store.Generation, 1),
 			note: "Adopted the store, because the cluster has no record of it",
 		}
-	case s.awaits:
+	case s.unfilled():
 		return verdict{closed: Empty, message: "the store is empty until a take-over fills it"}
 	case s.dependent != "":
 		return verdict{closed: Empty, message: fmt.Sprintf("the store is empty, but it must contain the owner of %s", s.dependent)}
+	case store != nil:
+		return verdict{identity: store.Identity, generation: max(store.Generation, 1)}
 	default:
 		return verdict{identity: s.identity(), generation: 1}
 	}

@@ -55,6 +55,8 @@ func TestJudge(t *testing.T) {
 		"empty before a take-over, and named since":       {store: candidate, awaits: true, want: Empty},
 		"empty before a take-over, opened by an operator": {cluster: clusterRecord{Confirmed: "c/0"}, store: candidate, awaits: true, identity: "c", generation: 1},
 		"filled by a take-over":                           {store: record("a", 3), holds: true, awaits: true, identity: "a", generation: 3},
+		"a take-over without objects":                     {store: record("a", 3), awaits: true, identity: "a", generation: 3},
+		"a take-over without objects, but with Pods":      {store: record("a", 3), awaits: true, dependent: "Pod ns/p", want: Empty},
 		"with a record, but empty, with Pods":             {store: record("a", 3), dependent: "Pod ns/p", want: Empty},
 		"objects of before there was a guard":             {holds: true, dependent: "Pod ns/p", generation: 1},
 		"ConfigMap deleted":                               {store: record("a", 3), holds: true, dependent: "Pod ns/p", identity: "a", generation: 3},
