@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -190,11 +191,8 @@ func sameObject(old, now *unstructured.Unstructured) bool {
 // controllers.
 func (r *returning) remove(ctx context.Context, resource dynamic.NamespaceableResourceInterface, old *unstructured.Unstructured) error {
 	client := resource.Namespace(old.GetNamespace())
-	if len(old.GetFinalizers()) > 0 {
-		_, err := client.Patch(ctx, old.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("remove the finalizers of %s %s: %w", old.GetKind(), old.GetName(), err)
-		}
+	if err := r.removeFinalizers(ctx, client, old); err != nil {
+		return fmt.Errorf("remove the finalizers of %s %s: %w", old.GetKind(), old.GetName(), err)
 	}
 	uid := old.GetUID()
 	err := client.Delete(ctx, old.GetName(), metav1.DeleteOptions{
@@ -216,9 +214,16 @@ func (r *returning) write(ctx context.Context, d definition, client dynamic.Reso
 	var err error
 	switch {
 	case old == nil:
-		if old, err = r.create(ctx, client, wanted); err != nil {
+		old, err = r.create(ctx, client, wanted)
+		// kube-apiserver creates nothing in a namespace that is being deleted, and that waits for kruise-apiserver.
+		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			r.say("  %s is left out, because its namespace is being deleted", keyOf(d, now))
+			return nil
+		}
+		if err != nil {
 			return err
 		}
+		r.created++
 	// The object exists on both sides. Fields that only a server sets are taken from the old object.
 	case differs(old, wanted):
 		// An earlier call created this object for a UID that only kruise-apiserver knew.
@@ -228,6 +233,9 @@ func (r *returning) write(ctx context.Context, d definition, client dynamic.Reso
 		}
 		wanted.SetResourceVersion(old.GetResourceVersion())
 		wanted.SetCreationTimestamp(old.GetCreationTimestamp())
+		// A write cannot begin a deletion. deleteToo does that.
+		wanted.SetDeletionTimestamp(old.GetDeletionTimestamp())
+		wanted.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
 		if old, err = client.Update(ctx, wanted, metav1.UpdateOptions{}); err != nil {
 			return err
 		}
@@ -260,7 +268,6 @@ func (r *returning) create(
 	} {
 		unstructured.RemoveNestedField(object.Object, "metadata", field)
 	}
-	r.created++
 	return client.Create(ctx, object, metav1.CreateOptions{})
 }
 

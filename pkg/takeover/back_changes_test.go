@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -158,4 +161,94 @@ func TestUnservedStoreReturnsNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, olds, 2)
 	assert.Equal(t, map[string]any{"image": "v2"}, olds["changed"].Object["spec"])
+}
+
+// serverRules makes the fake client refuse what kube-apiserver refuses: writes in a namespace that is missing or terminating, and
+// writes that begin a deletion.
+func serverRules(t *testing.T, command *Takeover, terminating bool) {
+	t.Helper()
+	client := command.Dynamic.(*fake.FakeDynamicClient)
+	refuse := func(action clienttesting.Action) (bool, runtime.Object, error) {
+		_, err := client.Tracker().Get(namespaceResource, "", action.GetNamespace())
+		switch {
+		case apierrors.IsNotFound(err) && !terminating:
+			return true, nil, apierrors.NewNotFound(corev1.Resource("namespaces"), action.GetNamespace())
+		case terminating && action.GetVerb() == "create":
+			refused := apierrors.NewForbidden(corev1.Resource("clonesets"), "x", errors.New("it is being terminated"))
+			refused.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+			return true, nil, refused
+		}
+		if update, is := action.(clienttesting.UpdateAction); is && action.GetVerb() == "update" {
+			if object := update.GetObject().(*unstructured.Unstructured); object.GetDeletionTimestamp() != nil {
+				return true, nil, apierrors.NewInvalid(schema.GroupKind{}, object.GetName(), nil)
+			}
+		}
+		return false, nil, nil
+	}
+	for _, verb := range []string{"create", "update", "patch"} {
+		client.PrependReactor(verb, "clonesets", refuse)
+	}
+}
+
+func namespaceNS() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "ns"},
+	}}
+}
+
+func TestDeletionThatBeganAfterTheTakeoverIsRepeated(t *testing.T) {
+	t.Parallel()
+	now := cloneSet("a", "1", "v1")
+	now.SetDeletionTimestamp(new(metav1.Now()))
+	now.SetDeletionGracePeriodSeconds(new(int64))
+	now.SetFinalizers([]string{metav1.FinalizerDeleteDependents})
+	command := newReturn(t, exported{now}, namespaceNS(), behindDoor(cloneSet("a", "1", "v1")))
+	serverRules(t, command, false)
+	require.NoError(t, command.returnChanges(t.Context(), &record{}))
+	var ways []metav1.DeletionPropagation
+	for _, action := range command.Dynamic.(*fake.FakeDynamicClient).Actions() {
+		if deletion, is := action.(clienttesting.DeleteAction); is {
+			ways = append(ways, *deletion.GetDeleteOptions().PropagationPolicy)
+		}
+	}
+	assert.Equal(t, []metav1.DeletionPropagation{metav1.DeletePropagationForeground}, ways)
+}
+
+func TestObjectsOfATerminatingNamespaceDoNotReturn(t *testing.T) {
+	t.Parallel()
+	command := newReturn(t, exported{cloneSet("new", "1", "v1"), cloneSet("same", "2", "v2")}, namespaceNS(),
+		behindDoor(cloneSet("same", "2", "v1")))
+	serverRules(t, command, true)
+	require.NoError(t, command.returnChanges(t.Context(), &record{}))
+	olds, err := command.olds(t.Context())
+	require.NoError(t, err)
+	require.Len(t, olds, 1)
+	assert.Equal(t, map[string]any{"image": "v2"}, olds["same"].Object["spec"], "the others return")
+}
+
+// Whoever deleted the namespace found only the objects of kruise-apiserver.
+func TestFinalizersGoThoughTheNamespaceIsGone(t *testing.T) {
+	t.Parallel()
+	old := behindDoor(cloneSet("a", "1", "v1"))
+	old.SetFinalizers([]string{"example.com/waits"})
+	for name, step := range map[string]func(*Takeover) error{
+		"finish": func(command *Takeover) error { return command.releaseOld(t.Context(), &record{}) },
+		"back":   func(command *Takeover) error { return command.returnChanges(t.Context(), &record{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			command := newReturn(t, nil, old.DeepCopy())
+			serverRules(t, command, false)
+			require.NoError(t, step(command))
+			olds, err := command.olds(t.Context())
+			require.NoError(t, err)
+			if left := olds["a"]; left != nil {
+				assert.Empty(t, left.GetFinalizers())
+			} else {
+				assert.Equal(t, "back", name)
+			}
+			_, err = command.Dynamic.Resource(namespaceResource).Get(t.Context(), "ns", metav1.GetOptions{})
+			assert.True(t, apierrors.IsNotFound(err), "%v", err)
+		})
+	}
 }

@@ -40,12 +40,7 @@ func (t *Takeover) releaseOld(ctx context.Context, _ *record) error {
 		}
 		client := t.Dynamic.Resource(d.resource(Version))
 		err = t.each(ctx, d.resource(Version), func(object *unstructured.Unstructured) error {
-			if len(object.GetFinalizers()) == 0 {
-				return nil
-			}
-			_, err := client.Namespace(object.GetNamespace()).Patch(ctx, object.GetName(), types.MergePatchType,
-				[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-			if err != nil && !apierrors.IsNotFound(err) {
+			if err := t.removeFinalizers(ctx, client.Namespace(object.GetNamespace()), object); err != nil {
 				return fmt.Errorf("remove the finalizers of %s: %w", keyOf(d, object), err)
 			}
 			return nil

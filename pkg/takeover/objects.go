@@ -3,13 +3,16 @@ package takeover
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 )
 
 // pageSize is how many objects one request reads. An object can be large, so a page stays well below the limits of a
@@ -174,4 +177,55 @@ func (t *Takeover) show(r *report) {
 		space = fmt.Sprintf("which has space for %d bytes", r.SpaceBytes)
 	}
 	t.say("  %d objects, %d bytes in the store, %s", r.Objects, r.Bytes, space)
+}
+
+// removeFinalizers removes all finalizers of an old object, which nobody serves to their controllers.
+func (t *Takeover) removeFinalizers(ctx context.Context, client dynamic.ResourceInterface, object *unstructured.Unstructured) error {
+	if len(object.GetFinalizers()) == 0 {
+		return nil
+	}
+	patch := func() error {
+		_, err := client.Patch(ctx, object.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		return err
+	}
+	err := patch()
+	if isNamespaceMissing(err) {
+		err = t.inNamespace(ctx, object.GetNamespace(), patch)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// isNamespaceMissing returns true if kube-apiserver refused a write because the namespace of the object does not exist.
+func isNamespaceMissing(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Group == "" && details.Kind == namespaceResource.Resource
+}
+
+// inNamespace creates a namespace, calls do, and deletes the namespace. A namespace can be gone while old objects in it still exist:
+// whoever deletes a namespace only finds the objects of kruise-apiserver. A namespace that somebody else has created stays.
+func (t *Takeover) inNamespace(ctx context.Context, name string, do func() error) error {
+	namespaces := t.Dynamic.Resource(namespaceResource)
+	wanted := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+	wanted.SetName(name)
+	made, err := namespaces.Create(ctx, wanted, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return do()
+	}
+	if err != nil {
+		return fmt.Errorf("create namespace %s for its old objects: %w", name, err)
+	}
+	uid := made.GetUID()
+	done := do()
+	err = namespaces.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return errors.Join(done, fmt.Errorf("delete namespace %s again: %w", name, err))
+	}
+	return done
 }
