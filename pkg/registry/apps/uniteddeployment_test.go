@@ -183,3 +183,33 @@ func TestBoundsCanBeReplacedWithReplicas(t *testing.T) {
 		})
 	}
 }
+
+// After the last bound is gone, the minReplicas of 0 that the server has added would put all Pods into the first subset.
+func TestLowerBoundsOfTheServerGoWithTheLastBound(t *testing.T) {
+	scheme := runtime.NewScheme()
+	require.NoError(t, install.Install(scheme))
+	strategy := unitedDeploymentKind(t).Strategy(scheme)
+	zero, two, half := new(intstr.FromInt32(0)), new(intstr.FromInt32(2)), new(intstr.FromString("50%"))
+	united := func(a, b apps.Subset) *apps.UnitedDeployment {
+		a.Name, b.Name = "a", "b"
+		return &apps.UnitedDeployment{Spec: apps.UnitedDeploymentSpec{Replicas: new(int32(6)), Topology: apps.Topology{Subsets: []apps.Subset{a, b}}}}
+	}
+	for name, test := range map[string]struct {
+		stored  apps.Subset
+		now     apps.Subset
+		minimum *intstr.IntOrString
+	}{
+		"of an upper bound": {apps.Subset{MinReplicas: zero, MaxReplicas: two}, apps.Subset{MinReplicas: zero}, nil},
+		"of a lower bound":  {apps.Subset{MinReplicas: half}, apps.Subset{MinReplicas: zero}, nil},
+		"of no bound":       {apps.Subset{MinReplicas: zero}, apps.Subset{MinReplicas: zero}, zero},
+		"of one of two":     {apps.Subset{MinReplicas: half, MaxReplicas: half}, apps.Subset{MinReplicas: zero, MaxReplicas: half}, zero},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := united(test.now, apps.Subset{MinReplicas: zero})
+			strategy.PrepareForUpdate(t.Context(), now, united(test.stored, apps.Subset{MinReplicas: zero}))
+			for _, subset := range now.Spec.Topology.Subsets {
+				assert.Equal(t, test.minimum, subset.MinReplicas, subset.Name)
+			}
+		})
+	}
+}

@@ -27,19 +27,25 @@ func DefaultUnitedDeploymentTemplate(united, old *apps.UnitedDeployment, more fu
 	defaultTemplates(&workloadTemplates{&set.Spec.Template, set.Spec.VolumeClaimTemplates}, stored, more)
 }
 
-// DropLowerBounds removes minReplicas of 0 if a subset has replicas and no subset has another bound. Defaulting adds this value to all
-// subsets once one has a bound. So a manifest that has replicas in place of the bounds does not have it, and cannot remove it.
-func DropLowerBounds(united, _ *apps.UnitedDeployment) {
+// DropLowerBounds removes minReplicas of 0 if no subset has another bound, and a subset has replicas or had another bound before.
+// Defaulting adds this value to all subsets once one has a bound. So a manifest that no longer has bounds does not have it, and cannot
+// remove it. old is nil on create.
+func DropLowerBounds(united, old *apps.UnitedDeployment) {
 	subsets := united.Spec.Topology.Subsets
-	bounded := slices.ContainsFunc(subsets, func(subset apps.Subset) bool {
-		return subset.MaxReplicas != nil || subset.MinReplicas != nil && *subset.MinReplicas != intstr.FromInt32(0)
-	})
-	if bounded || !slices.ContainsFunc(subsets, func(subset apps.Subset) bool { return subset.Replicas != nil }) {
+	divided := slices.ContainsFunc(subsets, func(subset apps.Subset) bool { return subset.Replicas != nil })
+	if bounded(subsets) || !divided && (old == nil || !bounded(old.Spec.Topology.Subsets)) {
 		return
 	}
 	for i := range subsets {
 		subsets[i].MinReplicas = nil
 	}
+}
+
+// bounded returns true if a subset has a bound that is not the default.
+func bounded(subsets []apps.Subset) bool {
+	return slices.ContainsFunc(subsets, func(subset apps.Subset) bool {
+		return subset.MaxReplicas != nil || subset.MinReplicas != nil && *subset.MinReplicas != intstr.FromInt32(0)
+	})
 }
 
 // AgreeOnUnitedDeployment does for the cloneSetTemplate what AgreeOnCloneSet does for a CloneSet. Each change of a template updates all
