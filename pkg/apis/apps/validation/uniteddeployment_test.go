@@ -3,6 +3,7 @@ package validation_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -250,6 +251,10 @@ var unitedDeploymentCases = map[string]struct {
 		shares(number(2), text("50%"))(s)
 		s.Replicas = nil
 	}, []string{udSubsets + "[1].replicas: must be an integer when spec.replicas is not set"}},
+	"no total and a sum that no integer holds": {func(s *udSpec) {
+		shares(number(math.MaxInt32), number(1))(s)
+		s.Replicas = nil
+	}, []string{udSubsets + ": 2147483648: the sum of all replicas must be at most 2147483647"}},
 	"bounds":                {bounds(number(2), number(4), number(2), nil), nil},
 	"bounds as percentages": {bounds(text("20%"), text("40%"), nil, nil), nil},
 	"bounds and replicas": {

@@ -136,11 +136,19 @@ func validateBounds(spec *apps.UnitedDeploymentSpec, path *field.Path) field.Err
 // validateWithoutTotal checks subsets whose sum is the total.
 func validateWithoutTotal(spec *apps.UnitedDeploymentSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	total := int64(0)
 	for i := range spec.Topology.Subsets {
-		if replicas := spec.Topology.Subsets[i].Replicas; replicas == nil || replicas.Type != intstr.Int {
+		replicas := spec.Topology.Subsets[i].Replicas
+		if replicas == nil || replicas.Type != intstr.Int {
 			errs = append(errs, field.Required(path.Index(i).Child("replicas"),
 				"must be an integer when spec.replicas is not set; set one of the two"))
+			continue
 		}
+		total += int64(replicas.IntVal)
+	}
+	if total > math.MaxInt32 {
+		errs = append(errs, field.Invalid(path, total,
+			fmt.Sprintf("the sum of all replicas must be at most %d; lower the replicas of a subset", math.MaxInt32)))
 	}
 	return errs
 }
