@@ -86,11 +86,8 @@ func (p *planner) plan() *engine.Plan {
 // where Kubernetes has the number.
 type amounts struct{ partition, maxUnavailable, maxSurge, burst int }
 
-// amounts resolves the numbers. Under OnDelete, maxUnavailable and maxSurge are zero.
+// amounts resolves the numbers. Under OnDelete, the block of the rolling update has no effect, and its numbers are zero.
 func (p *planner) amounts() (a amounts, err error) {
-	if a.partition, err = rollout.DaemonSetPartition(p.rolling.Partition, p.desired); err != nil {
-		return a, err
-	}
 	if a.burst, err = rollout.RoundedDown(p.set.Spec.BurstReplicas, p.desired, defaultBurst); err != nil {
 		return a, err
 	}
@@ -100,6 +97,9 @@ func (p *planner) amounts() (a amounts, err error) {
 	}
 	if onDelete(p.set) {
 		return a, nil
+	}
+	if a.partition, err = rollout.UnlimitedDaemonSetPartition(p.rolling.Partition, p.desired); err != nil {
+		return a, err
 	}
 	if a.maxUnavailable, err = rollout.RoundedUp(p.rolling.MaxUnavailable, p.desired, 0); err != nil {
 		return a, err

@@ -1,6 +1,7 @@
 package daemonset
 
 import (
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,5 +59,5 @@ func (p *planner) standsInAfter(pod *corev1.Pod) time.Duration {
 	if p.MinReadySeconds == 0 {
 		return 0
 	}
-	return podstate.AvailableIn(pod, p.MinReadySeconds+1, p.Now)
+	return podstate.AvailableIn(pod, min(p.MinReadySeconds, math.MaxInt32-1)+1, p.Now)
 }

@@ -2,6 +2,7 @@ package daemonset
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -60,6 +62,21 @@ func TestPartitionKeepsOldPods(t *testing.T) {
 	w.edit(partition("0"))
 	w.settle()
 	assert.Equal(t, []string{"n1:app:2", "n2:app:2", "n3:app:2", "n4:app:2", "n5:app:2"}, w.images())
+}
+
+// A Pod stays on a node that gets a taint without NoExecute. The node counts in the rollout, but not among those that need a Pod.
+func TestPartitionKeepsPodsOnNodesThatNeedNone(t *testing.T) {
+	for _, keep := range []string{"5", "1000", "100%"} {
+		for _, surge := range []string{"0", "1"} {
+			t.Run(keep+" surge "+surge, func(t *testing.T) {
+				w := rolled(t, "", newSet(partition(keep), maxSurge(surge)), nodes(5))
+				w.changeNode("n1", taint(corev1.TaintEffectNoSchedule))
+				w.edit(image("app:2"))
+				w.settle()
+				assert.Equal(t, []string{"n1:app:1", "n2:app:1", "n3:app:1", "n4:app:1", "n5:app:1"}, w.images())
+			})
+		}
+	}
 }
 
 func TestPercentageOfAPartitionIsRoundedDown(t *testing.T) {
@@ -113,6 +130,15 @@ func TestUpdateOnDeleteWaitsForTheUser(t *testing.T) {
 	w.settle()
 	assert.Equal(t, []string{"n1:app:2", "n2:app:1"}, w.images())
 	assert.EqualValues(t, 1, w.set().Status.UpdatedNumberScheduled)
+}
+
+// Validation accepts such a block, because it has no effect.
+func TestUpdateOnDeleteIgnoresTheBlockOfTheRollingUpdate(t *testing.T) {
+	w := rolled(t, "", newSet(deleteOnly, func(s *v1beta1.DaemonSetSpec) {
+		s.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdateDaemonSet{Partition: new(intstr.FromString("5"))}
+	}), nodes(2))
+	assert.Equal(t, []string{"n1:app:1", "n2:app:1"}, w.images())
+	assert.EqualValues(t, 1, w.set().Status.ObservedGeneration)
 }
 
 // Case daemonset 20: an old Pod that is not ready is replaced though maxUnavailable is used up.
@@ -348,6 +374,14 @@ func TestSurgeKeepsOldPodsUntilNewOnesAreAvailable(t *testing.T) {
 	w.settle()
 	assert.Equal(t, []string{"n1:app:2", "n2:app:2", "n3:app:2"}, w.images())
 	assert.Equal(t, 3, w.least)
+}
+
+func TestSurgeNeverEndsWithTheLongestMinReadySeconds(t *testing.T) {
+	w := rolled(t, "", newSet(maxSurge("1")), nodes(3))
+	w.pass(time.Minute)
+	w.edit(image("app:2"), func(s *v1beta1.DaemonSetSpec) { s.MinReadySeconds = math.MaxInt32 })
+	w.settle()
+	assert.Len(t, w.Pods(), 6, "the old Pods stay beside the new ones")
 }
 
 // Case daemonset 16: a surge of 1 replaces one Pod after the other.

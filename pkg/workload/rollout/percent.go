@@ -62,11 +62,21 @@ func Partition(value *intstr.IntOrString, replicas int) (int, error) {
 // DaemonSetPartition returns on how many of the nodes the Pods stay at the current revision. A percentage is rounded down, as Kubernetes
 // does with the other numbers of a DaemonSet.
 func DaemonSetPartition(value *intstr.IntOrString, nodes int) (int, error) {
+	partition, err := UnlimitedDaemonSetPartition(value, nodes)
+	return min(partition, nodes), err
+}
+
+// UnlimitedDaemonSetPartition is DaemonSetPartition for a rollout that also reaches Pods on other nodes, on which none is to run any
+// more. An integer can be more than the number of nodes, and 100% keeps all Pods.
+func UnlimitedDaemonSetPartition(value *intstr.IntOrString, nodes int) (int, error) {
 	partition, err := RoundedDown(value, nodes, 0)
 	if err != nil {
 		return 0, fmt.Errorf("resolve partition: %w", err)
 	}
-	return max(0, min(partition, nodes)), nil
+	if value != nil && value.Type == intstr.String && value.StrVal == "100%" {
+		return math.MaxInt, nil
+	}
+	return max(0, partition), nil
 }
 
 // MaxUnavailable returns how many Pods may be unavailable at once, rounded down. The default is 20% of the replicas.
