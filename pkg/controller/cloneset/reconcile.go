@@ -24,7 +24,7 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 		klog.FromContext(ctx).V(2).Info("Selector is invalid, nothing to do", "err", err)
 		return reconcile.Result{}, nil
 	}
-	// The next steps read only. The first write is in Execute.
+	// The next steps read only.
 	target, err := r.settings.target(set, selector)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -36,12 +36,14 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	planner := newPlanner(view, set, r.settings, r.nodeLabels)
 	if set.DeletionTimestamp != nil {
+		planner := newPlanner(view, set, r.settings, r.nodeLabels)
 		// The garbage collector deletes the Pods. Only the status is updated.
 		status := planner.status(&engine.Outcome{CollisionCount: set.Status.CollisionCount, Complete: true})
 		return reconcile.Result{}, r.statuses.Write(ctx, set, &status)
 	}
+	set, cleared := r.lists.clear(ctx, set, view.Pods)
+	planner := newPlanner(view, set, r.settings, r.nodeLabels)
 	// The status is computed from what the pass observed, not from what it wrote. The writes cause events, and the next pass counts
 	// them.
 	outcome := r.engine.Execute(ctx, view, planner.plan())
@@ -53,11 +55,10 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	for _, due := range []time.Duration{outcome.Recheck, view.AvailableIn(), planner.deadlineIn(&status)} {
 		recheck = delay.Sooner(recheck, due)
 	}
-	// Go evaluates the arguments in this order: downloads, then podsToDelete, then the deletion of old revisions.
+	// Go evaluates the arguments in this order: downloads, then the deletion of old revisions.
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(
-		outcome.Scale, outcome.Update, reported,
+		cleared, outcome.Scale, outcome.Update, reported,
 		r.downloads.Sync(ctx, set, planner.download(outcome.Revision, status.UpdatedReadyReplicas)),
-		r.lists.clear(ctx, set, view.Pods),
 		r.engine.Trim(ctx, view),
 	)
 }

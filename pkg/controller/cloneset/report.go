@@ -34,12 +34,13 @@ type podsToDelete struct {
 	guard engine.Guard
 }
 
-// clear removes the names of deleted Pods from spec.scaleStrategy.podsToDelete. It never overwrites a user's edit of that list. The
+// clear removes the names of deleted Pods from spec.scaleStrategy.podsToDelete, and returns the CloneSet after that. This comes before
+// new Pods are created, because a Pod that takes over the claims of a deleted one also has its name. It never overwrites a user's edit of that list. The
 // patch names the resourceVersion of the list that it was computed from, so any change since then refuses it. pods are the active
 // Pods of the pass: a Pod that is terminating counts as deleted.
-func (r *podsToDelete) clear(ctx context.Context, set *v1beta1.CloneSet, pods []*corev1.Pod) error {
+func (r *podsToDelete) clear(ctx context.Context, set *v1beta1.CloneSet, pods []*corev1.Pod) (*v1beta1.CloneSet, error) {
 	if len(set.Spec.ScaleStrategy.PodsToDelete) == 0 {
-		return nil
+		return set, nil
 	}
 	active := map[string]bool{}
 	for _, pod := range pods {
@@ -53,23 +54,23 @@ func (r *podsToDelete) clear(ctx context.Context, set *v1beta1.CloneSet, pods []
 		}
 	}
 	if len(keep) == len(set.Spec.ScaleStrategy.PodsToDelete) {
-		return nil
+		return set, nil
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": set.ResourceVersion, "uid": set.UID},
 		"spec":     map[string]any{"scaleStrategy": map[string]any{"podsToDelete": keep}},
 	})
 	if err != nil {
-		return fmt.Errorf("encode podsToDelete: %w", err)
+		return set, fmt.Errorf("encode podsToDelete: %w", err)
 	}
 	written, err := r.sets.CloneSets(set.Namespace).Patch(ctx, set.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		// The conflicting change triggers another pass.
-		return nil
+		return set, nil
 	}
 	if err != nil {
-		return fmt.Errorf("clear scaleStrategy.podsToDelete: %w", err)
+		return set, fmt.Errorf("clear scaleStrategy.podsToDelete: %w", err)
 	}
 	r.guard.Wrote(set.UID, clonesets.GroupResource(), written.ResourceVersion)
-	return nil
+	return written, nil
 }

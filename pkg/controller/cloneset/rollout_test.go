@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -366,6 +367,35 @@ func TestClaimsOfALostPodAreReused(t *testing.T) {
 			assert.Equal(t, "data-"+w.names()[0], left.Items[0].Name)
 		})
 	}
+}
+
+// A Pod that takes over the claims of a deleted one also has its name. podsToDelete means the deleted one.
+func TestPodsToDeleteDoesNotMeanTheNextPodOfTheName(t *testing.T) {
+	w := rolled(t, "", newSet(2, dataClaims("1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = true }))
+	doomed := w.names()[0]
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.PodsToDelete = []string{doomed} })
+	w.lose(doomed)
+	// A patch names the version of the list, and each write of the status changes it.
+	reported := false
+	w.Kruise.PrependReactor("*", "clonesets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		reported = reported || action.GetSubresource() == "status"
+		if reported && action.GetVerb() == "patch" {
+			return true, nil, apierrors.NewConflict(clonesets.GroupResource(), "web", errors.New("it has changed"))
+		}
+		return false, nil, nil
+	})
+	w.step()
+	require.Contains(t, w.names(), doomed, "the claims are reused")
+	assert.Empty(t, w.set().Spec.ScaleStrategy.PodsToDelete)
+	uids := func() (all []types.UID) {
+		for _, pod := range w.Pods() {
+			all = append(all, pod.UID)
+		}
+		return all
+	}
+	before := uids()
+	w.settle()
+	assert.Equal(t, before, uids())
 }
 
 func TestScaleDownDeletesClaims(t *testing.T) {
