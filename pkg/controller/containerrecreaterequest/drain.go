@@ -93,6 +93,16 @@ func (r *Reconciler) sweep(ctx context.Context, key types.NamespacedName) (recon
 	return reconcile.Result{}, r.giveBack(ctx, key, held)
 }
 
+// releaseOthers removes the key of the request from Pods that have it from an earlier request of the same name.
+func (r *Reconciler) releaseOthers(ctx context.Context, request *v1beta1.ContainerRecreateRequest) error {
+	key := types.NamespacedName{Namespace: request.Namespace, Name: request.Name}
+	held, err := r.heldPods(key)
+	if err != nil {
+		return err
+	}
+	return r.giveBack(ctx, key, slices.DeleteFunc(held, func(pod *corev1.Pod) bool { return isOf(request, pod) }))
+}
+
 // release puts the Pod back into service and removes the finalizer. The finalizer is removed last, so a crash in between leaves a
 // request that is released again.
 func (r *Reconciler) release(ctx context.Context, request *v1beta1.ContainerRecreateRequest) error {

@@ -13,6 +13,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
@@ -124,6 +125,21 @@ func TestPodReturnsToServiceWithoutHolders(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The key of a request does not tell it from a later request of the same name.
+func TestPodReturnsToServiceWhenARequestForAnotherPodHasTheName(t *testing.T) {
+	w := newWorld(t, newPod(), newRequest(unready(30)))
+	w.settle()
+	w.gone("containerrecreaterequests")
+	w.Add(newRequest(unready(30), func(r *request) {
+		r.UID, r.Spec.PodName, r.Labels[pub.ContainerRecreateRequestPodUIDKey] = "another", "q", "u2"
+		r.Status.Phase = v1beta1.ContainerRecreateRequestPending
+	}))
+	w.Add(newPod(func(p *corev1.Pod) { p.Name, p.UID = "q", "u2" }))
+	w.settle()
+	status, _ := w.condition()
+	assert.Equal(t, corev1.ConditionTrue, status)
 }
 
 func TestRequestMissingInTheCacheKeepsItsKey(t *testing.T) {

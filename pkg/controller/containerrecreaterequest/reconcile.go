@@ -41,6 +41,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request *v1beta1.ContainerRe
 	if request.DeletionTimestamp != nil || request.Status.CompletionTime != nil {
 		return r.finish(ctx, request)
 	}
+	if err := r.releaseOthers(ctx, request); err != nil {
+		return reconcile.Result{}, err
+	}
 	pod, err := r.podOf(ctx, request)
 	if err != nil {
 		return reconcile.Result{}, err

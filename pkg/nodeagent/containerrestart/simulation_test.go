@@ -673,16 +673,22 @@ func TestHookGoesToThePod(t *testing.T) {
 	simulate(t, func(w *world) {
 		hook := &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Host: "elsewhere"}}
 		c := &Controller{config: Config{Client: clustertest.New(w.kube, nil)}}
-		r := &request{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}, Spec: v1beta1.ContainerRecreateRequestSpec{PodName: "p"}}
+		pod, err := w.kube.CoreV1().Pods("ns").Get(t.Context(), "p", metav1.GetOptions{})
+		require.NoError(t, err)
+		own := string(pod.UID)
 		for _, tc := range []struct {
-			pod  string
-			hook *corev1.LifecycleHandler
-			want string
+			pod, uid string
+			hook     *corev1.LifecycleHandler
+			want     string
 		}{
-			{"p", nil, ""}, {"p", hook, ""}, {"p", &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{}}, "10.0.0.1"},
-			{"gone", &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{}}, ""},
+			{"p", own, nil, ""}, {"p", own, hook, ""}, {"p", own, &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{}}, "10.0.0.1"},
+			{"p", "before", &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{}}, ""},
+			{"gone", own, &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{}}, ""},
 		} {
-			r.Spec.PodName = tc.pod
+			r := &request{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Labels: map[string]string{pub.ContainerRecreateRequestPodUIDKey: tc.uid}},
+				Spec:       v1beta1.ContainerRecreateRequestSpec{PodName: tc.pod},
+			}
 			ip, err := c.podIP(t.Context(), r, tc.hook)
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, ip)

@@ -107,11 +107,12 @@ func (c *Controller) podIP(ctx context.Context, r *request, hook *corev1.Lifecyc
 		return "", nil
 	}
 	pod, err := c.config.Client.Pods(r.Namespace).Get(ctx, r.Spec.PodName, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return "", nil // The Pod is gone, so its containers stop and the request ends.
-	}
-	if err != nil {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return "", fmt.Errorf("get Pod for its address: %w", err)
+	}
+	// The Pod is gone, so its containers stop and the request ends. Another Pod of the name must not get the request of the hook.
+	if err != nil || string(pod.UID) != r.Labels[pub.ContainerRecreateRequestPodUIDKey] {
+		return "", nil
 	}
 	return pod.Status.PodIP, nil
 }
