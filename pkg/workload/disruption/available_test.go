@@ -67,6 +67,45 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
+// Case inplace-update 15.
+func TestUpdateEndsForABudgetWithoutTheNodeAgent(t *testing.T) {
+	const (
+		recorded = `"revision":"r","lastContainerStatuses":{"main":{"image":"app:1","imageID":"sha256:1","containerID":"c://1"}}`
+		stale    = `{"containers":[{"name":"main","containerID":"c://1"}]}`
+	)
+	// updated is a Pod whose new instance runs. The agent reported on the instance before.
+	updated := func(statusImage, id string, edits ...func(*corev1.Pod)) *corev1.Pod {
+		return newPod("p", append([]func(*corev1.Pod){func(pod *corev1.Pod) {
+			pod.Annotations = map[string]string{pub.InPlaceUpdateStateKey: "{" + recorded + "}", pub.RuntimeContainerMetaKey: stale}
+			pod.Spec.Containers[0].Image = "app:2"
+			pod.Status.ContainerStatuses[0].Image, pod.Status.ContainerStatuses[0].ImageID = statusImage, id
+			running(pod)
+		}}, edits...)...)
+	}
+	annotate := func(key, value string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Annotations[key] = value }
+	}
+	observed := func(pod *corev1.Pod) { pod.Generation, pod.Status.ObservedGeneration = 2, 2 }
+	sameInstance := func(pod *corev1.Pod) { pod.Status.ContainerStatuses[0].ContainerID = "c://1" }
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		want bool
+	}{
+		"the new image runs":                               {updated("app:2", "sha256:2"), true},
+		"the new image has the ID of the old one":          {updated("app:2", "sha256:1"), true},
+		"the runtime names another tag":                    {updated("app:3", "sha256:2"), true},
+		"another tag of the old ID, and the spec was seen": {updated("app:1", "sha256:1", observed), true},
+		"another tag of the old ID":                        {updated("app:1", "sha256:1"), false},
+		"the instance before still runs":                   {updated("app:2", "sha256:1", sameInstance, observed), false},
+		"another batch follows": {updated("app:2", "sha256:2", annotate(pub.InPlaceUpdateStateKey,
+			"{"+recorded+`,"nextContainerImages":{"side":"side:2"}}`)), false},
+		"the grace period lasts": {updated("app:2", "sha256:2", annotate(pub.InPlaceUpdateGraceKey, `{"revision":"r","graceSeconds":5}`)), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, Serving(test.pod)) })
+	}
+}
+
 func running(pod *corev1.Pod) {
 	pod.Status.ContainerStatuses[0].ContainerID = "c://2"
 	pod.Status.ContainerStatuses[0].State.Running = &corev1.ContainerStateRunning{}

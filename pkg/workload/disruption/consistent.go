@@ -31,9 +31,8 @@ func Consistent(pod *corev1.Pod) bool {
 	if !sidecarsConsistent(pod) {
 		return false
 	}
-	// Without sightings over time, an update that only time can judge counts as in progress.
-	progress, err := inplace.Evaluate(pod, nil)
-	return err == nil && progress.Complete
+	complete, err := inplace.Complete(pod)
+	return err == nil && complete
 }
 
 // sidecarsConsistent is Consistent for containers that SidecarSets injected. The records of their upgrades decide, by the rule of the

@@ -40,21 +40,16 @@ type Watched func(sighting string) time.Duration
 // Evaluate returns whether the node has completed the Pod's last in-place update. A Pod that was never updated is complete. It
 // returns an error if the record in the Pod's annotations cannot be read.
 func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
-	grace, err := record.ReadGrace(pod)
-	if err != nil {
+	state, delayed, err := lastUpdate(pod)
+	switch {
+	case err != nil:
 		return Progress{}, err
-	}
-	state, err := record.Read(pod)
-	if err != nil {
-		return Progress{}, err
-	}
-	if state == nil {
+	case state == nil:
 		return Progress{Complete: true}, nil
-	}
-	if grace != nil {
+	case delayed:
 		return Progress{}, nil
 	}
-	findings := examine(pod, state, reportOf(pod))
+	findings := examine(pod, state, reportOf(pod), Judge)
 	if findings.hopeless != "" {
 		return Progress{Hopeless: findings.hopeless}, nil
 	}
@@ -74,6 +69,33 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 		return Progress{Next: readyForNext(pod, state)}, nil
 	}
 	return Progress{Complete: true}, nil
+}
+
+// Complete is Evaluate for a caller that keeps no sightings: JudgeAtOnce decides on each container. It returns false if only time could
+// decide.
+func Complete(pod *corev1.Pod) (bool, error) {
+	state, delayed, err := lastUpdate(pod)
+	switch {
+	case err != nil:
+		return false, err
+	case state == nil:
+		return true, nil
+	case delayed:
+		return false, nil
+	}
+	findings := examine(pod, state, reportOf(pod), JudgeAtOnce)
+	return findings.hopeless == "" && !findings.pending && findings.patience == 0 && !waits(state), nil
+}
+
+// lastUpdate returns the record of the Pod's last in-place update, or nil if the Pod was never updated. delayed is true in the grace
+// period of the update.
+func lastUpdate(pod *corev1.Pod) (state *record.State, delayed bool, err error) {
+	grace, err := record.ReadGrace(pod)
+	if err != nil {
+		return nil, false, err
+	}
+	state, err = record.Read(pod)
+	return state, grace != nil, err
 }
 
 // sightedFor returns how long the doubtful findings have been seen. The time starts when the node first reports on this spec
@@ -117,15 +139,18 @@ func (f *findings) doubt(patience time.Duration, format string, args ...any) {
 	f.patience = max(f.patience, patience)
 }
 
+// judgeFunc is Judge or JudgeAtOnce.
+type judgeFunc func(*corev1.Pod, *corev1.Container, record.ContainerStatus, *containerreport.Report) Verdict
+
 // examine judges every container of the update, then what reads metadata, and then the resources.
-func examine(pod *corev1.Pod, state *record.State, report *containerreport.Report) (f findings) {
+func examine(pod *corev1.Pod, state *record.State, report *containerreport.Report, judge judgeFunc) (f findings) {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
 		recorded, found := state.LastContainerStatuses[container.Name]
 		if !found || waitsFor(state, container.Name) {
 			continue
 		}
-		switch Judge(pod, container, recorded, report) {
+		switch judge(pod, container, recorded, report) {
 		case Done:
 		case Unnamed:
 			f.doubt(replacedWithin(pod), "%s=%s", container.Name, containerStatus(pod, container.Name).ContainerID)

@@ -60,6 +60,24 @@ func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.Contain
 	}
 }
 
+// JudgeAtOnce is Judge for a caller that cannot wait: it returns Done or Pending.
+//
+// The node agent may be gone, so an instance that it has not reported counts as the new one. A runtime may report another tag of the
+// same image. An instance that is not the recorded one counts as the new one then, if the node reports that it has observed the newest
+// spec.
+func JudgeAtOnce(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus, report *containerreport.Report) Verdict {
+	switch Judge(pod, container, recorded, report) {
+	case Done, Unreported:
+		return Done
+	case Unnamed:
+		now := containerStatus(pod, container.Name)
+		return doneIf(recorded.ContainerID != "" && now.ContainerID != recorded.ContainerID &&
+			(pod.Status.ObservedGeneration > 0 || now.ImageID != recorded.ImageID))
+	default:
+		return Pending
+	}
+}
+
 // reported returns what the agent reports about the instance in the status, or nil. A report about another instance says
 // nothing about this one.
 func reported(report *containerreport.Report, status *corev1.ContainerStatus) *containerreport.Container {

@@ -105,29 +105,13 @@ func Completed(pod *corev1.Pod, containers []*corev1.Container) bool {
 	}
 	for _, container := range containers {
 		for _, state := range records {
-			if recorded, found := state.LastContainerStatuses[container.Name]; found && !done(pod, container, recorded, report) {
+			if recorded, found := state.LastContainerStatuses[container.Name]; found &&
+				inplace.JudgeAtOnce(pod, container, recorded, report) != inplace.Done {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-// done reports whether the node has completed the last change of a container.
-//
-// A runtime may report another tag of the same image. An instance that is not the recorded one counts as the new one then, if the
-// node reports that it has observed the newest spec.
-func done(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus, report *containerreport.Report) bool {
-	switch inplace.Judge(pod, container, recorded, report) {
-	case inplace.Done, inplace.Unreported:
-		return true
-	case inplace.Unnamed:
-		now := status(pod, container.Name)
-		return now != nil && recorded.ContainerID != "" && now.ContainerID != recorded.ContainerID &&
-			(pod.Status.ObservedGeneration > 0 || now.ImageID != recorded.ImageID)
-	default:
-		return false
-	}
 }
 
 // runsDigest reports whether the running image has the digest of the spec (case 33).
