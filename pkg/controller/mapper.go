@@ -29,6 +29,17 @@ func OwnerOf(kind schema.GroupKind) reconcile.Mapper {
 	}
 }
 
+// ClusterOwnerOf is OwnerOf for a kind whose objects have no namespace. Objects of any namespace can belong to them.
+func ClusterOwnerOf(kind schema.GroupKind) reconcile.Mapper {
+	owner := OwnerOf(kind)
+	return func(obj metav1.Object) (keys []types.NamespacedName) {
+		for _, key := range owner(obj) {
+			keys = append(keys, types.NamespacedName{Name: key.Name})
+		}
+		return keys
+	}
+}
+
 // SameController reports whether two versions of an object have the same controller, or both none. An adoption and a release change it.
 func SameController(before, after metav1.Object) bool {
 	a, b := metav1.GetControllerOfNoCopy(before), metav1.GetControllerOfNoCopy(after)

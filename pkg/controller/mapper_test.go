@@ -34,3 +34,14 @@ func TestOwnerOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, mapper(tc.object)) })
 	}
 }
+
+func TestClusterOwnerHasNoNamespace(t *testing.T) {
+	mapper := controller.ClusterOwnerOf(schema.GroupKind{Group: "apps.kruise.io", Kind: "SidecarSet"})
+	owned := func(kind string) metav1.Object {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "apps.kruise.io/v1beta1", Kind: kind, Name: "x", Controller: new(true)},
+		}}}
+	}
+	assert.Equal(t, []types.NamespacedName{{Name: "x"}}, mapper(owned("SidecarSet")))
+	assert.Empty(t, mapper(owned("CloneSet")))
+}

@@ -107,7 +107,7 @@ func (c *Of[T]) Guard() *consistency.Guard { return c.guard }
 func (c *Of[T]) Recorder() record.EventRecorder { return c.deps.Recorder(c.name) }
 
 // Owns makes the guard track a resource, and reconciles the controller of an object of this resource when the object changes.
-// The returned indexer is for ByOwner.
+// The returned indexer is for ByOwner. The kind of the controller must have namespaces, see ClusterOwnerOf.
 func (c *Of[T]) Owns(resource schema.GroupVersionResource, informer Informer, filters ...reconcile.Filter) cache.Indexer {
 	c.Guards(resource, informer)
 	c.Watch(informer, OwnerOf(c.kind), filters...)

@@ -104,13 +104,8 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ResourceD
 	return r, c
 }
 
-// owner returns the ResourceDistribution of a copy. It has no namespace, although the copy has one.
-func owner(object metav1.Object) (keys []types.NamespacedName) {
-	for _, key := range controller.OwnerOf(kind.GroupKind())(object) {
-		keys = append(keys, types.NamespacedName{Name: key.Name})
-	}
-	return keys
-}
+// owner returns the ResourceDistribution of a copy.
+var owner = controller.ClusterOwnerOf(kind.GroupKind())
 
 // byResource is the index of ResourceDistributions by the kind and the name of their resource.
 const byResource = "resource"

@@ -99,9 +99,12 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r.pods = c.Index(core.Pods(), podIndex, podSets)
 	r.selectedPods = c.PodsByLabels(core.Pods())
 	// Only the revisions of the system namespace are watched.
-	revisions := c.Owns(engine.RevisionResource, deps.KubeInformers.InNamespace(options.Namespace).Apps().V1().ControllerRevisions())
+	revisions := deps.KubeInformers.InNamespace(options.Namespace).Apps().V1().ControllerRevisions()
+	c.Guards(engine.RevisionResource, revisions)
+	c.Watch(revisions, controller.ClusterOwnerOf(kind.GroupKind()))
+	owned := c.IndexByOwner(revisions)
 	r.revisions = func(owner types.UID) ([]*appsv1.ControllerRevision, error) {
-		return controller.ByOwner[*appsv1.ControllerRevision](revisions, owner)
+		return controller.ByOwner[*appsv1.ControllerRevision](owned, owner)
 	}
 	c.WatchChanges(core.Pods(), r.changedPod)
 	c.Forget(r.forget)

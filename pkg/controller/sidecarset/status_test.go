@@ -288,6 +288,20 @@ func TestRevisionsInUseAreKept(t *testing.T) {
 	assert.Equal(t, []int64{1, 4, 5}, w.numbers(), "and that for new Pods")
 }
 
+func TestDeletedRevisionIsStoredAgain(t *testing.T) {
+	w := newWorld(t)
+	w.start(1)
+	w.settle()
+	w.live(func(idle func()) {
+		require.Len(t, w.revisions(), 1)
+		name := w.revisions()[0].Name
+		require.NoError(t, w.Kube.AppsV1().ControllerRevisions(controllertest.SystemNamespace).Delete(t.Context(), name, metav1.DeleteOptions{}))
+		idle()
+		require.Len(t, w.revisions(), 1)
+		assert.Equal(t, name, w.revisions()[0].Name)
+	})
+}
+
 // A custom version alone names the newest revision, and makes no new one.
 func TestCustomVersionIsALabel(t *testing.T) {
 	w := newWorld(t)

@@ -1,8 +1,11 @@
 package sidecarset
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/history"
@@ -198,6 +202,28 @@ func (w *world) run() {
 		w.node.Run(pod)
 		w.Update(pod)
 	}
+}
+
+// live runs a second controller, whose informers watch the servers. act changes objects. idle waits until the controller has handled the
+// change.
+func (w *world) live(act func(idle func())) {
+	w.t.Helper()
+	synctest.Test(w.t, func(t *testing.T) {
+		caches := controller.NewCaches(w.Kube, w.Kruise, "", 0)
+		deps := caches.For(w.Deps)
+		c, err := New(deps, w.r.Options)
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		caches.Start(ctx, deps.Needs())
+		var running sync.WaitGroup
+		running.Go(func() { c.Run(ctx) })
+		idle := func() { <-time.After(time.Minute) }
+		idle()
+		act(idle)
+		cancel()
+		running.Wait()
+		caches.Wait()
+	})
 }
 
 // settle lets the controller and the nodes act until nothing changes. each is called after each pass.
