@@ -107,6 +107,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 		return controller.ByOwner[*appsv1.ControllerRevision](owned, owner)
 	}
 	c.WatchChanges(core.Pods(), r.changedPod)
+	c.WatchChanges(core.Namespaces(), r.changedNamespace)
 	c.Forget(r.forget)
 	return r, c
 }

@@ -452,3 +452,67 @@ func TestPodsLeftWithoutInjectionAreCountedAfterTheCacheWasReplaced(t *testing.T
 	require.NoError(t, err)
 	assert.Equal(t, []string{"ns/web"}, v.missing)
 }
+
+// The controller does not wait for an event of a Pod.
+func TestLabelsOfANamespaceChangeWhichPodsAreUpgraded(t *testing.T) {
+	w := newWorld(t, func(set *v1beta1.SidecarSet) {
+		set.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
+	})
+	label := func(labels map[string]string) {
+		w.Update(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", Labels: labels}})
+	}
+	prod := map[string]string{"env": "prod"}
+	label(prod)
+	w.start(3)
+	w.settle()
+	require.Equal(t, [4]int32{3, 3, 3, 3}, w.counters())
+	w.live(func(idle func()) {
+		label(nil)
+		idle()
+		assert.Equal(t, [4]int32{}, w.counters())
+		w.edit(image("s:2"))
+		idle()
+		assert.Zero(t, w.count("s", "s:2"))
+		label(prod)
+		idle()
+		assert.Equal(t, int32(3), w.counters()[0])
+		assert.Equal(t, 1, w.count("s", "s:2"))
+	})
+}
+
+func TestWhichLabelsOfANamespaceMatter(t *testing.T) {
+	namespace := func(labels ...string) *corev1.Namespace {
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{}}}
+		for _, key := range labels {
+			object.Labels[key] = "prod"
+		}
+		return object
+	}
+	selecting := func(set *v1beta1.SidecarSet) {
+		set.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
+	}
+	everywhere := func(*v1beta1.SidecarSet) {}
+	tests := map[string]struct {
+		set           func(*v1beta1.SidecarSet)
+		before, after *corev1.Namespace
+		wakes         bool
+	}{
+		"selected now":                      {selecting, namespace(), namespace("env"), true},
+		"no longer selected":                {selecting, namespace("env"), namespace(), true},
+		"another label":                     {selecting, namespace("env"), namespace("env", "team"), false},
+		"no selector":                       {everywhere, namespace(), namespace("env"), false},
+		"its new Pods are no longer sent":   {everywhere, namespace(), namespace("control-plane"), true},
+		"the same of one that is not in it": {selecting, namespace(), namespace("control-plane"), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, test.set)
+			w.Observe()
+			var want []types.NamespacedName
+			if test.wakes {
+				want = []types.NamespacedName{{Name: "logs"}}
+			}
+			assert.Equal(t, want, w.r.changedNamespace(test.before, test.after))
+		})
+	}
+}

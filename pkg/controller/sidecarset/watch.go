@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
@@ -41,6 +42,28 @@ func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.Names
 				concerned[set.Name] = true
 				keys = append(keys, types.NamespacedName{Name: set.Name})
 			}
+		}
+	}
+	return keys
+}
+
+// changedNamespace returns the SidecarSets for which new labels of a namespace change which Pods they select, or which new Pods can lack
+// them. A new namespace has no Pods yet, and a deleted one has none left.
+func (r *Reconciler) changedNamespace(before, after metav1.Object) (keys []types.NamespacedName) {
+	old, _ := before.(*corev1.Namespace)
+	namespace, _ := after.(*corev1.Namespace)
+	if old == nil || namespace == nil || maps.Equal(old.Labels, namespace.Labels) {
+		return nil
+	}
+	sends := controller.SendsNewPods(old, r.Namespace) != controller.SendsNewPods(namespace, r.Namespace)
+	for _, item := range r.sets.List() {
+		set, ok := item.(*v1beta1.SidecarSet)
+		if !ok {
+			continue
+		}
+		selected := sidecar.SelectsNamespace(set, namespace.Labels)
+		if selected != sidecar.SelectsNamespace(set, old.Labels) || selected && sends {
+			keys = append(keys, controller.Self(set)...)
 		}
 	}
 	return keys
