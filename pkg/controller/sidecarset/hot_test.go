@@ -1,16 +1,19 @@
 package sidecarset
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clienttesting "k8s.io/client-go/testing"
 
+	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
@@ -169,5 +172,33 @@ func TestPassThatFlipsUpgradesNothing(t *testing.T) {
 	assert.Equal(t, 1, w.count("s-1", "empty:1"))
 	assert.Equal(t, 1, w.count("s-2", "s:2"))
 	w.pass()
+	assert.Equal(t, 2, w.count("s-2", "s:2"))
+}
+
+// A budget refuses to end a hot upgrade. A Pod that is not ready is upgraded all the same, and may then free the budget.
+func TestRefusedFlipHoldsUpNoOtherPod(t *testing.T) {
+	w := newWorld(t, hot, partition(intstr.FromInt32(1)))
+	w.start(2)
+	w.settle()
+	w.edit(image("s:2"))
+	w.pass()
+	w.run()
+	upgraded, other := w.Pods()[0], w.Pods()[1]
+	if sidecar.Container(other, "s-2").Image == "s:2" {
+		upgraded, other = other, upgraded
+	}
+	w.change(other, func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses[1].Ready = false
+		controllertest.SetConditionOf(pod, corev1.PodReady, corev1.ConditionFalse, w.Clock.Now())
+	})
+	w.Kube.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if patch, ok := action.(clienttesting.PatchAction); !ok || patch.GetName() != upgraded.Name || patch.GetSubresource() != "" {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), upgraded.Name, errors.New("no disruption left"))
+	})
+	w.edit(partition(intstr.FromInt32(0)))
+	require.ErrorContains(t, w.tryPass(), "no disruption left")
+	assert.Zero(t, w.count("s-1", "empty:1"))
 	assert.Equal(t, 2, w.count("s-2", "s:2"))
 }

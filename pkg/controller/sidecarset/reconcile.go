@@ -52,7 +52,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 
 // pass stores the revision and the status, and then changes Pods. The revision must be stored first, because the status and the records
 // of the Pods name it. The status is written before the Pods change, so it shows what this pass found. Flips end the pass: they finish
-// upgrades that have begun, and change what the next choice sees.
+// upgrades that have begun, and change what the next choice sees. Flips that are all refused, for example by a budget, do not hold up
+// the other Pods.
 func (r *Reconciler) pass(ctx context.Context, v *view) error {
 	set := v.set
 	revisions, collisions, err := r.register(ctx, set)
@@ -77,14 +78,15 @@ func (r *Reconciler) pass(ctx context.Context, v *view) error {
 			flips = append(flips, v.pods[i].Pod)
 		}
 	}
-	if len(flips) > 0 {
-		return r.flip(ctx, v, flips)
+	flipped, unflipped := r.flip(ctx, v, flips)
+	if flipped > 0 {
+		return unflipped
 	}
 	// The Pods are as the caches showed them at the start. Each write decides again on what it replaces.
 	chosen, err := v.choose()
 	if err != nil {
-		return err
+		return errors.Join(unflipped, err)
 	}
 	allowed := r.each(v, chosen.allowed, func(pod *corev1.Pod) error { return r.setUpgradable(ctx, set, pod, true) })
-	return errors.Join(allowed, r.refuse(ctx, v, chosen.refused), r.upgrade(ctx, v, chosen.upgrade, latest))
+	return errors.Join(unflipped, allowed, r.refuse(ctx, v, chosen.refused), r.upgrade(ctx, v, chosen.upgrade, latest))
 }

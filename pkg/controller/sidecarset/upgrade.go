@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,9 +53,11 @@ func (r *Reconciler) upgrade(ctx context.Context, v *view, pods []*corev1.Pod, r
 }
 
 // flip ends the hot upgrades of the Pods: the old container gets the empty image. FlipDue is asked again for the Pod that is written,
-// so a stale cache cannot empty the container that now serves.
-func (r *Reconciler) flip(ctx context.Context, v *view, pods []*corev1.Pod) error {
-	return r.each(v, pods, func(pod *corev1.Pod) error {
+// so a stale cache cannot empty the container that now serves. flip returns how many Pods it has written.
+func (r *Reconciler) flip(ctx context.Context, v *view, pods []*corev1.Pod) (int, error) {
+	// Several goroutines count.
+	var written atomic.Int32
+	err := r.each(v, pods, func(pod *corev1.Pod) error {
 		flipped, err := r.change(ctx, v.set, pod, engine.Main, func(fresh *corev1.Pod) error {
 			if !sidecar.FlipDue(v.set, fresh) {
 				return errLeft
@@ -66,11 +69,13 @@ func (r *Reconciler) flip(ctx context.Context, v *view, pods []*corev1.Pod) erro
 			r.recorder.Eventf(pod, corev1.EventTypeWarning, "ResetContainerFailed",
 				"SidecarSet %s cannot set the old container to the empty image: %v", v.set.Name, err)
 		case flipped != nil:
+			written.Add(1)
 			r.recorder.Eventf(pod, corev1.EventTypeNormal, "ResetContainerSucceed",
 				"SidecarSet %s has set the old container to the empty image", v.set.Name)
 		}
 		return err
 	})
+	return int(written.Load()), err
 }
 
 // refuse reports that the Pods cannot be upgraded. A Pod whose condition says so already is not written again, and the event is sent only
