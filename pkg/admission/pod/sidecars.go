@@ -199,7 +199,7 @@ type revisions struct {
 
 // find returns the revision that the SidecarSet injects, or nil. It returns an error while the revisions are not
 // loaded, so a missing revision is certain. A name comes before a version. If several revisions have the version, the
-// newest one is used.
+// newest one that the SidecarSet owns is used.
 func (r *revisions) find(_ context.Context, set *v1beta1.SidecarSet) (*appsv1.ControllerRevision, error) {
 	if !r.synced() {
 		return nil, apierrors.NewServiceUnavailable("the revisions of SidecarSets are not loaded yet; try again in a few seconds")
@@ -208,7 +208,7 @@ func (r *revisions) find(_ context.Context, set *v1beta1.SidecarSet) (*appsv1.Co
 	if name := ptr.Deref(wanted.RevisionName, ""); name != "" {
 		item, _, err := r.known.GetByKey(r.namespace + "/" + name)
 		revision, ok := item.(*appsv1.ControllerRevision)
-		if err != nil || !ok || revision.Labels[pub.SidecarSetNameKey] != set.Name {
+		if err != nil || !ok || !sidecar.Stores(revision, set) {
 			return nil, err
 		}
 		return revision, nil
@@ -221,8 +221,8 @@ func (r *revisions) find(_ context.Context, set *v1beta1.SidecarSet) (*appsv1.Co
 	var newest *appsv1.ControllerRevision
 	for _, item := range items {
 		revision, ok := item.(*appsv1.ControllerRevision)
-		if ok && revision.Labels[pub.SidecarSetCustomVersionKey] == *wanted.CustomVersion &&
-			(newest == nil || newer(revision, newest)) {
+		if ok && revision.Labels[pub.SidecarSetCustomVersionKey] == *wanted.CustomVersion && sidecar.Stores(revision, set) &&
+			(newest == nil || newer(set, revision, newest)) {
 			newest = revision
 		}
 	}
@@ -241,9 +241,13 @@ func (r *revisions) of(set *v1beta1.SidecarSet) (owned []*appsv1.ControllerRevis
 	return owned
 }
 
-// newer compares revisions by their number. The name decides between equal numbers, so all replicas of this server
+// newer compares revisions that store a version of the SidecarSet. One that the SidecarSet owns comes before one without
+// a controller, and then the number decides. The name decides between equal numbers, so all replicas of this server
 // choose the same one.
-func newer(a, b *appsv1.ControllerRevision) bool {
+func newer(set *v1beta1.SidecarSet, a, b *appsv1.ControllerRevision) bool {
+	if owned := metav1.IsControlledBy(a, set); owned != metav1.IsControlledBy(b, set) {
+		return owned
+	}
 	return a.Revision > b.Revision || a.Revision == b.Revision && strings.Compare(a.Name, b.Name) > 0
 }
 

@@ -547,6 +547,53 @@ func TestStoredRevisionIsInjected(t *testing.T) {
 	assert.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
 }
 
+// A deleted SidecarSet of the same name has left its revisions. Garbage collection has not deleted them yet.
+func TestRevisionOfADeletedSidecarSetIsNotInjected(t *testing.T) {
+	set := newSet("a", []string{"s"}, func(set *v1beta1.SidecarSet) { set.UID = "now" })
+	deleted := set.DeepCopy()
+	deleted.UID = "deleted"
+	stored := func(owner *v1beta1.SidecarSet, name, image string, number int64) *appsv1.ControllerRevision {
+		revision := storedRevision(t, set, name, image, "v1", number)
+		if owner != nil {
+			ref := metav1.NewControllerRef(owner, v1beta1.SchemeGroupVersion.WithKind("SidecarSet"))
+			revision.OwnerReferences = []metav1.OwnerReference{*ref}
+		}
+		return revision
+	}
+	version := &v1beta1.SidecarSetInjectRevision{CustomVersion: new("v1"), Policy: v1beta1.AlwaysSidecarSetInjectRevisionPolicy}
+	tests := map[string]struct {
+		wanted *v1beta1.SidecarSetInjectRevision
+		stored []*appsv1.ControllerRevision
+		want   string
+	}{
+		"by version": {version,
+			[]*appsv1.ControllerRevision{stored(set, "a-1", "s:own", 1), stored(deleted, "a-2", "s:deleted", 2)}, "s:own"},
+		"without a controller": {version,
+			[]*appsv1.ControllerRevision{stored(nil, "a-1", "s:left", 1), stored(deleted, "a-2", "s:deleted", 2)}, "s:left"},
+		"its own comes first": {version, []*appsv1.ControllerRevision{stored(set, "a-1", "s:own", 1), stored(nil, "a-2", "s:left", 2)}, "s:own"},
+		"only of the deleted": {version, []*appsv1.ControllerRevision{stored(deleted, "a-2", "s:deleted", 2)}, ""},
+		"by name": {&v1beta1.SidecarSetInjectRevision{RevisionName: new("a-2"), Policy: v1beta1.AlwaysSidecarSetInjectRevisionPolicy},
+			[]*appsv1.ControllerRevision{stored(deleted, "a-2", "s:deleted", 2)}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			pinned := set.DeepCopy()
+			pinned.Spec.InjectionStrategy.Revision = test.wanted
+			w := worldOf(t, "", nil, pinned)
+			for _, revision := range test.stored {
+				require.NoError(t, w.sidecars.revisions.known.Add(revision))
+			}
+			pod, err := w.tryCreate(newPod())
+			if test.want == "" {
+				assert.ErrorContains(t, err, "SidecarSet a injects a stored revision that does not exist")
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, test.want, sidecar.Container(pod, "s").Image)
+		})
+	}
+}
+
 // Cases sidecarset 30, 39.
 func TestPatchedAnnotations(t *testing.T) {
 	tests := map[string]struct {

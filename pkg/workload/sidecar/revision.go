@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -69,6 +70,13 @@ func sameContent(a, b []byte) bool {
 	one, errOne := read(a)
 	other, errOther := read(b)
 	return errOne == nil && errOther == nil && apiequality.Semantic.DeepEqual(one, other)
+}
+
+// Stores reports whether a revision stores a version of the SidecarSet. Revisions of a deleted SidecarSet with the same name are controlled
+// by its UID, until garbage collection deletes them. A revision without a controller counts: nothing says that it is of another one.
+func Stores(revision *appsv1.ControllerRevision, set metav1.Object) bool {
+	ref := metav1.GetControllerOfNoCopy(revision)
+	return revision.Labels[pub.SidecarSetNameKey] == set.GetName() && (ref == nil || ref.UID == set.GetUID())
 }
 
 // Restore returns the SidecarSet as the revision stored it. What a revision does not hold, such as selectors and strategies, is

@@ -162,6 +162,10 @@ func TestRevision(t *testing.T) {
 			pub.SidecarSetNameKey: set, pub.SidecarSetCustomVersionKey: version,
 		}}}
 	}
+	deleted := revision("demo-0", "demo", "v0")
+	deleted.OwnerReferences = []metav1.OwnerReference{{Kind: "SidecarSet", Name: "demo", UID: "deleted", Controller: new(true)}}
+	owned := revision("demo-2", "demo", "v3")
+	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "SidecarSet", Name: "demo", UID: "now", Controller: new(true)}}
 	const missing = "cannot find specific ControllerRevision"
 	for name, test := range map[string]struct {
 		revisionName, customVersion *string
@@ -176,10 +180,17 @@ func TestRevision(t *testing.T) {
 		"version that cannot be":      {nil, new("a,b"), []string{"is not a valid label value"}},
 		"the name wins":               {new("demo-1"), new("v9"), nil},
 		"the name wins when it fails": {new("demo-9"), new("v1"), []string{missing}},
+		"own name, with its owner":    {new("demo-2"), nil, nil},
+		"own version, with its owner": {nil, new("v3"), nil},
+		"name of a deleted one":       {new("demo-0"), nil, []string{missing}},
+		"version of a deleted one":    {nil, new("v0"), []string{missing}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plugin, _, _ := newPlugin(t, false, []runtime.Object{revision("demo-1", "demo", "v1"), revision("other-1", "other", "v2")})
+			plugin, _, _ := newPlugin(t, false, []runtime.Object{
+				deleted, owned, revision("demo-1", "demo", "v1"), revision("other-1", "other", "v2"),
+			})
 			set := newSet(func(s *apps.SidecarSet) {
+				s.UID = "now"
 				s.Spec.InjectionStrategy.Revision = &apps.SidecarSetInjectRevision{RevisionName: test.revisionName, CustomVersion: test.customVersion}
 			})
 			requireInvalid(t, plugin.Validate(t.Context(), attributes(set, nil, ""), nil), test.wants...)

@@ -15,6 +15,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
 // checkRevision requires that the revision for new Pods exists and belongs to this SidecarSet. Otherwise no Pod could
@@ -35,7 +36,7 @@ func (p *Plugin) checkRevision(ctx context.Context, set, old *apps.SidecarSet) (
 	return nil, nil
 }
 
-// checkRevisionName requires a ControllerRevision with the name and the label of this SidecarSet. A revision of
+// checkRevisionName requires a ControllerRevision with the name that stores a version of this SidecarSet. A revision of
 // another SidecarSet gets the same answer as a missing one.
 func (p *Plugin) checkRevisionName(ctx context.Context, set *apps.SidecarSet, name string, at *field.Path) (field.ErrorList, error) {
 	revision, err := p.Host.AppsV1().ControllerRevisions(p.Namespace).Get(ctx, name, metav1.GetOptions{})
@@ -44,7 +45,7 @@ func (p *Plugin) checkRevisionName(ctx context.Context, set *apps.SidecarSet, na
 		return field.ErrorList{p.noRevision(set, at, name)}, nil
 	case err != nil:
 		return nil, fmt.Errorf("get ControllerRevision %s: %w", name, err)
-	case revision.Labels[pub.SidecarSetNameKey] != set.Name:
+	case !sidecar.Stores(revision, set):
 		return field.ErrorList{p.noRevision(set, at, name)}, nil
 	default:
 		return nil, nil
@@ -57,16 +58,17 @@ func (p *Plugin) checkCustomVersion(ctx context.Context, set *apps.SidecarSet, v
 	if problems := validation.IsValidLabelValue(version); len(problems) > 0 {
 		return field.ErrorList{field.Invalid(at, version, "is not a valid label value: "+strings.Join(problems, "; "))}, nil
 	}
-	// One revision is enough for the answer.
 	selector := labels.Set{pub.SidecarSetNameKey: set.Name, pub.SidecarSetCustomVersionKey: version}.String()
-	revisions, err := p.Host.AppsV1().ControllerRevisions(p.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: 1})
+	revisions, err := p.Host.AppsV1().ControllerRevisions(p.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, fmt.Errorf("list ControllerRevisions of version %s: %w", version, err)
 	}
-	if len(revisions.Items) == 0 {
-		return field.ErrorList{p.noRevision(set, at, version)}, nil
+	for i := range revisions.Items {
+		if sidecar.Stores(&revisions.Items[i], set) {
+			return nil, nil
+		}
 	}
-	return nil, nil
+	return field.ErrorList{p.noRevision(set, at, version)}, nil
 }
 
 // noRevision returns the error for a missing revision, with a command that lists the existing ones.
