@@ -1,6 +1,7 @@
 package workloadspread
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -126,8 +127,11 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.NamespacedName) {
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
-	if old != nil && pod != nil && !differs(old, pod) {
-		return nil
+	if old != nil && pod != nil {
+		keys = r.relabelled(old, pod)
+		if !differs(old, pod) {
+			return keys
+		}
 	}
 	// Both versions are looked at, because the annotation can name another WorkloadSpread now.
 	for _, one := range []*corev1.Pod{old, pod} {
@@ -158,6 +162,29 @@ func differs(old, pod *corev1.Pod) bool {
 	return podstate.Active(old) != podstate.Active(pod) || old.Spec.NodeName != pod.Spec.NodeName || before != after ||
 		old.UID != pod.UID || !controller.SameController(old, pod) ||
 		(subset.UnschedulableSince(old) == nil) != (subset.UnschedulableSince(pod) == nil)
+}
+
+// relabelled returns the WorkloadSpreads that select only one of two versions of a Pod, or that count them as two versions of the workload.
+// Other labels change often, and cause no pass.
+func (r *Reconciler) relabelled(old, pod *corev1.Pod) (keys []types.NamespacedName) {
+	if maps.Equal(old.Labels, pod.Labels) {
+		return nil
+	}
+	concerned := r.ofOwner(pod.Namespace, metav1.GetControllerOfNoCopy(pod))
+	// The target can be above the owner.
+	if matched, found := spread.MatchedOf(pod); found {
+		item, _, _ := r.spreads.GetByKey(cache.NewObjectName(pod.Namespace, matched.Name).String()) // The cache returns no error.
+		if object, ok := item.(*v1beta1.WorkloadSpread); ok {
+			concerned = append(concerned, object)
+		}
+	}
+	for _, object := range concerned {
+		if spread.Selects(object, old.Labels) != spread.Selects(object, pod.Labels) ||
+			spread.VersionOf(object, old) != spread.VersionOf(object, pod) {
+			keys = append(keys, controller.Self(object)...)
+		}
+	}
+	return keys
 }
 
 // hasRoom reports whether a subset had a free slot at the last count, or nothing was counted yet. -1 means that there is no

@@ -512,6 +512,32 @@ func TestAdoptionsAndReleasesAreCounted(t *testing.T) {
 	})
 }
 
+// A Pod counts only while the filter selects its labels.
+func TestLabelsOfAPodThatMatterCauseAPass(t *testing.T) {
+	main := func(object *v1beta1.WorkloadSpread) {
+		object.Spec.TargetFilter = &v1beta1.TargetFilter{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"role": "main"}}}
+	}
+	with := func(key, value string) *corev1.Pod {
+		return pod("a-0", "a", func(pod *corev1.Pod) { pod.Labels["role"], pod.Labels[key] = "main", value })
+	}
+	w := newWorld(t)
+	w.ofCloneSet(1, []v1beta1.WorkloadSpreadSubset{limited("a", 2)}, main)
+	w.Add(with("role", "main"))
+	assert.Equal(t, []string{"a 1 1"}, rooms(w.settle()))
+	assert.Empty(t, w.r.podChanged(with("role", "main"), with("state", "Updating")), "the filter does not read the label")
+	w.follow(with("role", "other"), w.r.podChanged(with("role", "main"), with("role", "other")))
+	assert.Equal(t, []string{"a 0 2"}, rooms(&w.get().Status))
+	w.follow(with("role", "main"), w.r.podChanged(with("role", "other"), with("role", "main")))
+	assert.Equal(t, []string{"a 1 1"}, rooms(&w.get().Status))
+
+	w = newWorld(t)
+	w.Add(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "web"}})
+	w.spread("apps/v1", "Deployment", []v1beta1.WorkloadSpreadSubset{limited("a", 2)})
+	w.Observe()
+	assert.Contains(t, w.r.podChanged(with("pod-template-hash", "1"), with("pod-template-hash", "2")),
+		types.NamespacedName{Namespace: "ns", Name: "ws"}, "a Pod of another version")
+}
+
 func TestOnlyChangesThatMatterCauseAPass(t *testing.T) {
 	w := newWorld(t)
 	w.ofCloneSet(1, []v1beta1.WorkloadSpreadSubset{open("a")})
