@@ -14,6 +14,9 @@ import (
 	"kruise.io/kruise/pkg/workload/spread"
 )
 
+// nodeDelay is the time until a Pod is looked at again whose node the cache does not have yet. No event of the Pod says when it has.
+const nodeDelay = 5 * time.Second
+
 // version is the active Pods of one version. subsets has one element for each subset of the spec, in the same order.
 type version struct {
 	subsets [][]*corev1.Pod
@@ -31,11 +34,15 @@ type assignment struct {
 	byName map[string]*corev1.Pod
 	// changed are copies of the Pods that change.
 	changed map[string]*corev1.Pod
+	// again is when Pods are looked at again that could not be classified, or zero.
+	again time.Duration
 }
 
 // assign returns the Pods with the metadata that they must have, by name. It contains only Pods that change. First the Pods are
-// sorted by their annotation, then those without one are classified by their node, and then the costs follow from both.
-func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*corev1.Pod, now time.Time) map[string]*corev1.Pod {
+// sorted by their annotation, then those without one are classified by their node, and then the costs follow from both. again is the
+// delay until another pass may classify more Pods, or zero.
+func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*corev1.Pod, now time.Time) (
+	changed map[string]*corev1.Pod, again time.Duration) {
 	a := &assignment{object: object, target: t, pods: pods, now: now, byName: map[string]*corev1.Pod{}, changed: map[string]*corev1.Pod{}}
 	versions := map[string]*version{}
 	var without []*corev1.Pod
@@ -74,7 +81,7 @@ func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*c
 			}
 		}
 	}
-	return a.changed
+	return a.changed, a.again
 }
 
 // classify assigns the Pods of a version that no admission has injected, by their nodes. A Pod without a node is left for a
@@ -87,9 +94,9 @@ func (a *assignment) classify(nodes corelisters.NodeLister, without []*corev1.Po
 		if spread.VersionOf(a.object, pod) != name || pod.Spec.NodeName == "" {
 			continue
 		}
-		// A node that the cache does not have yet comes with a later pass.
 		node, err := nodes.Get(pod.Spec.NodeName)
 		if err != nil {
+			a.again = nodeDelay
 			continue
 		}
 		// The free slots are counted once, and only if a Pod needs them.

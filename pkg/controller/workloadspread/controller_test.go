@@ -538,6 +538,19 @@ func TestLabelsOfAPodThatMatterCauseAPass(t *testing.T) {
 		types.NamespacedName{Namespace: "ns", Name: "ws"}, "a Pod of another version")
 }
 
+func TestPodIsAssignedOnceItsNodeIsKnown(t *testing.T) {
+	w := newWorld(t)
+	w.ofCloneSet(1, []v1beta1.WorkloadSpreadSubset{inZone(open("a"), "a"), inZone(open("c"), "c")})
+	w.Add(pod("web-0", "", func(pod *corev1.Pod) {
+		pod.Spec.NodeName, pod.CreationTimestamp = "node-c", metav1.NewTime(controllertest.Now.Add(-time.Hour))
+	}))
+	w.settle()
+	assert.Equal(t, 5*time.Second, w.Step("ns", "ws"), "no event says that the cache has the node")
+	w.Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-c", Labels: map[string]string{"zone": "c"}}})
+	assert.Equal(t, []string{"a 0 -1", "c 1 -1"}, rooms(w.settle()))
+	assert.Zero(t, w.Step("ns", "ws"))
+}
+
 func TestOnlyChangesThatMatterCauseAPass(t *testing.T) {
 	w := newWorld(t)
 	w.ofCloneSet(1, []v1beta1.WorkloadSpreadSubset{open("a")})

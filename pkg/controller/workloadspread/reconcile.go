@@ -51,7 +51,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 	case t == nil:
 		return reconcile.Result{RequeueAfter: controller.UnwatchedPeriod}, nil
 	}
-	written, failed := r.write(ctx, object, pods, r.assign(object, t, pods, listed))
+	changed, unassigned := r.assign(object, t, pods, listed)
+	written, failed := r.write(ctx, object, pods, changed)
 	// After slow writes, the Pods are listed again: one that had no node can run meanwhile.
 	if r.clock.Since(listed) > time.Second {
 		pods = nil
@@ -63,10 +64,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 	r.report(object, counted, moved)
 	r.reportFull(object, t.replicas)
 	again, err := r.delete(ctx, object, moved.Delete)
-	// The next pass is due when the first of these times is over: a slot expires, a Pod waits for too long, the target is read again,
-	// or a deletion is tried again.
+	// The next pass is due when the first of these times is over: a slot expires, a Pod waits for too long, the target is read again, the
+	// node of a Pod is looked up again, or a deletion is tried again.
 	result := reconcile.Result{RequeueAfter: counted.Wait}
-	for _, wait := range []time.Duration{moved.Wait, t.again, again} {
+	for _, wait := range []time.Duration{moved.Wait, t.again, unassigned, again} {
 		result.RequeueAfter = delay.Sooner(result.RequeueAfter, wait)
 	}
 	return result, errors.Join(failed, err)
