@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -47,6 +48,16 @@ func either(first, second func(runtime.Object) *int32) func(runtime.Object) *int
 // template adapts an accessor of a Pod template. The result returns nil for objects of other types.
 func template[T any](of func(*T) *corev1.PodTemplateSpec) func(runtime.Object) *corev1.PodTemplateSpec {
 	return func(object runtime.Object) *corev1.PodTemplateSpec {
+		if typed, ok := any(object).(*T); ok {
+			return of(typed)
+		}
+		return nil
+	}
+}
+
+// selector adapts an accessor of the selector of Pods in the same way.
+func selector[T any](of func(*T) *metav1.LabelSelector) func(runtime.Object) *metav1.LabelSelector {
+	return func(object runtime.Object) *metav1.LabelSelector {
 		if typed, ok := any(object).(*T); ok {
 			return of(typed)
 		}

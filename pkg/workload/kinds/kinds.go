@@ -29,6 +29,8 @@ type Kind struct {
 	// Template returns the template of the object's Pods. The template belongs to the object. The function is nil for kinds without
 	// a template of their own.
 	Template func(object runtime.Object) *corev1.PodTemplateSpec
+	// Selector returns the selector that the object's Pods must match. It is nil for kinds that a WorkloadSpread cannot target.
+	Selector func(object runtime.Object) *metav1.LabelSelector
 	// Claims returns the templates of the claims that each Pod gets. It is nil for kinds without claims.
 	Claims func(object runtime.Object) []corev1.PersistentVolumeClaim
 	// UpdateOrder returns the Pods in the order in which the object updates them. If object is nil, the order is only as exact as

@@ -51,6 +51,11 @@ func TestKindsAreThoseOfTheClients(t *testing.T) {
 				assert.NotNil(t, kind.Template(object))
 				assert.Nil(t, kind.Template(&corev1.Pod{}), "of another kind")
 			}
+			assert.Equal(t, kind.Spread, kind.Selector != nil)
+			if kind.Selector != nil {
+				assert.Nil(t, kind.Selector(object), "it has none yet")
+				assert.Nil(t, kind.Selector(&corev1.Pod{}), "of another kind")
+			}
 			if kind.Through != nil {
 				assert.NotNil(t, kinds.Of(*kind.Through))
 				assert.False(t, kind.OwnsPods)

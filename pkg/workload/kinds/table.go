@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kruise.io/kruise/pkg/apis/apps"
@@ -36,18 +37,21 @@ var table = []*Kind{
 		Spread: true, Through: &ReplicaSet, Watched: true,
 		Replicas: replicas(func(d *appsv1.Deployment) *int32 { return d.Spec.Replicas }),
 		Template: template(func(d *appsv1.Deployment) *corev1.PodTemplateSpec { return &d.Spec.Template }),
+		Selector: selector(func(d *appsv1.Deployment) *metav1.LabelSelector { return d.Spec.Selector }),
 	},
 	{
 		GroupKind: ReplicaSet, Resource: appsv1.SchemeGroupVersion.WithResource("replicasets"), New: empty[appsv1.ReplicaSet],
 		Spread: true, OwnsPods: true, AbsencePermits: true, Watched: true, PodsUnread: true,
 		Replicas: replicas(func(r *appsv1.ReplicaSet) *int32 { return r.Spec.Replicas }),
 		Template: template(func(r *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &r.Spec.Template }),
+		Selector: selector(func(r *appsv1.ReplicaSet) *metav1.LabelSelector { return r.Spec.Selector }),
 	},
 	{
 		GroupKind: StatefulSet, Resource: appsv1.SchemeGroupVersion.WithResource("statefulsets"), New: empty[appsv1.StatefulSet],
 		Spread: true, OwnsPods: true, AbsencePermits: true, StableNames: true, Watched: true,
 		Replicas: replicas(func(s *appsv1.StatefulSet) *int32 { return s.Spec.Replicas }),
 		Template: template(func(s *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template }),
+		Selector: selector(func(s *appsv1.StatefulSet) *metav1.LabelSelector { return s.Spec.Selector }),
 		Claims:   claims(func(s *appsv1.StatefulSet) []corev1.PersistentVolumeClaim { return s.Spec.VolumeClaimTemplates }),
 	},
 	{
@@ -68,6 +72,7 @@ var table = []*Kind{
 		GroupKind: Job, Resource: batchv1.SchemeGroupVersion.WithResource("jobs"), New: empty[batchv1.Job],
 		Spread: true, OwnsPods: true, AbsencePermits: true, PodsUnread: true,
 		Template: template(func(j *batchv1.Job) *corev1.PodTemplateSpec { return &j.Spec.Template }),
+		Selector: selector(func(j *batchv1.Job) *metav1.LabelSelector { return j.Spec.Selector }),
 	},
 	{
 		GroupKind: CloneSet, Resource: v1beta1.SchemeGroupVersion.WithResource("clonesets"), New: empty[v1beta1.CloneSet],
@@ -77,6 +82,7 @@ var table = []*Kind{
 			replicas(func(s *v1beta1.CloneSet) *int32 { return s.Spec.Replicas }),
 			replicas(func(s *apps.CloneSet) *int32 { return s.Spec.Replicas })),
 		Template: template(func(s *v1beta1.CloneSet) *corev1.PodTemplateSpec { return &s.Spec.Template }),
+		Selector: selector(func(s *v1beta1.CloneSet) *metav1.LabelSelector { return s.Spec.Selector }),
 		Claims:   claims(func(s *v1beta1.CloneSet) []corev1.PersistentVolumeClaim { return s.Spec.VolumeClaimTemplates }),
 	},
 	{
@@ -87,6 +93,7 @@ var table = []*Kind{
 			replicas(func(s *v1beta1.StatefulSet) *int32 { return s.Spec.Replicas }),
 			replicas(func(s *apps.StatefulSet) *int32 { return s.Spec.Replicas })),
 		Template: template(func(s *v1beta1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template }),
+		Selector: selector(func(s *v1beta1.StatefulSet) *metav1.LabelSelector { return s.Spec.Selector }),
 		Claims:   claims(func(s *v1beta1.StatefulSet) []corev1.PersistentVolumeClaim { return s.Spec.VolumeClaimTemplates }),
 	},
 	{

@@ -246,6 +246,58 @@ func TestPatches(t *testing.T) {
 	}
 }
 
+// A workload releases a Pod that its selector does not match, and creates another.
+func TestPatchKeepsTheLabelsOfTheSelector(t *testing.T) {
+	meta := metav1.ObjectMeta{Name: "a", Namespace: "ns"}
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	template := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: selector.MatchLabels},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "demo:v1"}}},
+	}
+	const (
+		other   = `{"metadata":{"labels":{"app":"web-b"}}}`
+		removed = `{"metadata":{"labels":{"app":null}}}`
+		same    = `{"metadata":{"labels":{"app":"web","subset":"b"}}}`
+	)
+	host := []runtime.Object{
+		&appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Template: template, Selector: selector}},
+		&appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Template: template, Selector: selector}},
+		&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Template: template, Selector: selector}},
+		&batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{Template: template, Selector: selector}},
+	}
+	kruise := append(stored(),
+		&v1beta1.CloneSet{ObjectMeta: meta, Spec: v1beta1.CloneSetSpec{Template: template, Selector: selector}},
+		&v1beta1.StatefulSet{ObjectMeta: meta, Spec: v1beta1.StatefulSetSpec{Template: template, Selector: selector}},
+		&v1beta1.CloneSet{
+			ObjectMeta: metav1.ObjectMeta{Name: "unmatched", Namespace: "ns"},
+			Spec:       v1beta1.CloneSetSpec{Template: template, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}},
+		},
+	)
+	const want = `spec.subsets[1].patch.metadata.labels: Invalid value: "app=web-b": the labels of new Pods would no longer match ` +
+		`the selector "app=web" of the workload; leave these labels out of the patch`
+	tests := map[string]struct {
+		obj  *apps.WorkloadSpread
+		want string
+	}{
+		"of a CloneSet":      {spread(target("apps.kruise.io/v1beta1", "CloneSet", "a"), same, other), want},
+		"of an Advanced one": {spread(target("apps.kruise.io/v1beta1", "StatefulSet", "a"), same, other), want},
+		"of a Deployment":    {spread(target("apps/v1", "Deployment", "a"), same, other), want},
+		"of a ReplicaSet":    {spread(target("apps/v1", "ReplicaSet", "a"), same, other), want},
+		"of a StatefulSet":   {spread(target("apps/v1", "StatefulSet", "a"), same, other), want},
+		"of a Job":           {spread(target("batch/v1", "Job", "a"), same, other), want},
+		"removed":            {spread(target("apps.kruise.io/v1beta1", "CloneSet", "a"), removed), "spec.subsets[0].patch.metadata.labels"},
+		"kept":               {spread(target("apps.kruise.io/v1beta1", "CloneSet", "a"), same), ""},
+		"unmatched before":   {spread(target("apps.kruise.io/v1beta1", "CloneSet", "unmatched"), other), ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			plugin := newPlugin(t, host...)
+			plugin.SetKruiseClientSet(kruisefake.NewClientset(kruise...))
+			requireInvalid(t, test.want, plugin.Validate(t.Context(), attributes(test.obj, nil, "WorkloadSpread", ""), nil))
+		})
+	}
+}
+
 func withoutPatch(of *apps.TargetReference) *apps.WorkloadSpread {
 	result := spread(of, "{}")
 	result.Spec.Subsets[0].Patch = nil

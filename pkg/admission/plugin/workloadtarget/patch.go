@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -14,6 +15,7 @@ import (
 	"kruise.io/kruise/pkg/apis/rules"
 	"kruise.io/kruise/pkg/podtemplate"
 	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workload/selectorindex"
 	"kruise.io/kruise/pkg/workloadclient"
 )
 
@@ -33,6 +35,7 @@ func (p *Plugin) checkPatches(ctx context.Context, spread, old *apps.WorkloadSpr
 	var (
 		errs     field.ErrorList
 		template *corev1.PodTemplateSpec
+		selector labels.Selector
 		before   []byte
 	)
 	for i := range spread.Spec.Subsets {
@@ -46,7 +49,7 @@ func (p *Plugin) checkPatches(ctx context.Context, spread, old *apps.WorkloadSpr
 		}
 		if template == nil {
 			var err error
-			if template, err = p.template(ctx, spread.Namespace, spread.Spec.TargetRef); err != nil {
+			if template, selector, err = p.template(ctx, spread.Namespace, spread.Spec.TargetRef); err != nil {
 				return nil, err
 			}
 			// Nothing is reported if the template is already invalid without a patch, because the user of the WorkloadSpread cannot
@@ -58,14 +61,15 @@ func (p *Plugin) checkPatches(ctx context.Context, spread, old *apps.WorkloadSpr
 				return nil, fmt.Errorf("encode the template of the workload: %w", err)
 			}
 		}
-		errs = append(errs, tryPatch(before, template, patch.Raw, field.NewPath("spec", "subsets").Index(i).Child("patch"))...)
+		errs = append(errs, tryPatch(before, template, selector, patch.Raw, field.NewPath("spec", "subsets").Index(i).Child("patch"))...)
 	}
 	return errs, nil
 }
 
 // tryPatch validates the patched template with the rules of Kubernetes. before is the template as JSON. Pods get their patches
-// by the same strategic merge.
-func tryPatch(before []byte, template *corev1.PodTemplateSpec, patch []byte, path *field.Path) field.ErrorList {
+// by the same strategic merge. The labels must still match the selector of the workload: it would release each new Pod that does
+// not match, and create another, without end.
+func tryPatch(before []byte, template *corev1.PodTemplateSpec, selector labels.Selector, patch []byte, path *field.Path) field.ErrorList {
 	after, err := rules.StrategicMerge(before, patch, template)
 	patched := &corev1.PodTemplateSpec{}
 	if err == nil {
@@ -74,21 +78,28 @@ func tryPatch(before []byte, template *corev1.PodTemplateSpec, patch []byte, pat
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, string(patch), "cannot be merged into the template of the workload: "+err.Error())}
 	}
-	return podtemplate.Validate(patched, nil, path)
+	errs := podtemplate.Validate(patched, nil, path)
+	if selector.Matches(labels.Set(template.Labels)) && !selector.Matches(labels.Set(patched.Labels)) {
+		errs = append(errs, field.Invalid(path.Child("metadata", "labels"), labels.Set(patched.Labels).String(), fmt.Sprintf(
+			"the labels of new Pods would no longer match the selector %q of the workload; leave these labels out of the patch", selector)))
+	}
+	return errs
 }
 
-// template returns the Pod template of a workload, or nil if the kind has none or the workload does not exist.
-func (p *Plugin) template(ctx context.Context, namespace string, target *apps.TargetReference) (*corev1.PodTemplateSpec, error) {
+// template returns the Pod template and the selector of a workload. The template is nil if the kind has none or the workload
+// does not exist.
+func (p *Plugin) template(ctx context.Context, namespace string, target *apps.TargetReference) (
+	*corev1.PodTemplateSpec, labels.Selector, error) {
 	kind := kinds.Of(schema.FromAPIVersionAndKind(target.APIVersion, target.Kind).GroupKind())
 	if kind == nil || !kind.Spread {
-		return nil, nil
+		return nil, nil, nil
 	}
 	workload, err := workloadclient.Clients{Kube: p.Host, Kruise: p.Kruise}.Get(ctx, kind.GroupKind, namespace, target.Name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, nil
+		return nil, nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("get %s %s: %w", target.Kind, target.Name, err)
+		return nil, nil, fmt.Errorf("get %s %s: %w", target.Kind, target.Name, err)
 	}
 	template := kind.Template(workload).DeepCopy()
 	// A StatefulSet adds a volume for each claim template to its Pods. Without these volumes, their mounts would look
@@ -96,7 +107,7 @@ func (p *Plugin) template(ctx context.Context, namespace string, target *apps.Ta
 	if kind.Claims != nil {
 		template.Spec.Volumes = withClaims(template.Spec.Volumes, kind.Claims(workload))
 	}
-	return template, nil
+	return template, selectorindex.Parse(kind.Selector(workload)), nil
 }
 
 // withClaims adds each claim template as a volume and replaces a volume of the same name. Containers can mount both.
