@@ -9,9 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -126,6 +128,26 @@ func TestPendingPodsStartANewPeriod(t *testing.T) {
 	assert.Equal(t, 300*time.Second, condition.LastTransitionTime.Sub(began.Time))
 	w.edit(scale(4))
 	assert.Equal(t, []int32{1, 3}, w.replicas())
+}
+
+// The waiting Pods are gone after the move. Without a stored condition, they would then come back to the subset.
+func TestPodsMoveOnOnlyAfterTheConditionIsStored(t *testing.T) {
+	w := newWorld(t, ofCloneSets(), adaptively(false, 3, 2, 2))
+	w.settle()
+	w.rounds("a", "c")
+	fails := true
+	w.Kruise.PrependReactor("update", "uniteddeployments", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return fails, nil, apierrors.NewServiceUnavailable("the store is closed")
+	})
+	w.pass(30)
+	w.Observe()
+	_, err := w.Pass("ns", "web")
+	require.ErrorContains(t, err, "the store is closed")
+	assert.Equal(t, []int32{2, 1, 0}, w.replicas())
+	fails = false
+	w.rounds("a", "c")
+	assert.Equal(t, []int32{2, 0, 1}, w.replicas())
+	assert.Equal(t, "False reschedule", w.schedulable("b"))
 }
 
 func (w *world) reservedPods() (all []int32) {

@@ -142,7 +142,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, united *v1beta1.UnitedDeploy
 }
 
 // pass is one reconcile: register the revision, observe, judge, allocate and execute, and report. The revision comes first, because
-// judge and the workloads use its label. An error before execute writes no workload and no status. After that, each part that can run
+// judge and the workloads use its label. An error before execute writes no workload. After that, each part that can run
 // does run, and the status reports what failed.
 func (r *Reconciler) pass(ctx context.Context, united *v1beta1.UnitedDeployment) (reconcile.Result, error) {
 	p := &pass{
@@ -162,10 +162,13 @@ func (r *Reconciler) pass(ctx context.Context, united *v1beta1.UnitedDeployment)
 		return reconcile.Result{}, r.stop(united, eventFind, err)
 	}
 	p.judge()
+	if err := r.remember(ctx, p); err != nil {
+		return reconcile.Result{}, err
+	}
 	failed := r.execute(ctx, p)
 	status := p.status(failed)
 	// The pace may delay the status. Then a pass is due when the delay is over.
-	wait, err := r.statuses.Report(ctx, united, status, podsOf(status), p.urgent(status))
+	wait, err := r.statuses.Report(ctx, p.united, status, podsOf(status), p.urgent(status))
 	p.again(wait)
 	// Only a pass without failures deletes old revisions.
 	if err = errors.Join(failed.provision, failed.update, err); err == nil {

@@ -1,6 +1,8 @@
 package uniteddeployment
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -8,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/controller"
 	placement "kruise.io/kruise/pkg/workload/subset"
 )
 
@@ -102,4 +105,45 @@ func (p *pass) judgeSubset(s *subset, adaptive *v1beta1.AdaptiveUnitedDeployment
 		s.found(false, reasonReschedule, "timeout pending pods found", p.now)
 		p.again(duration)
 	}
+}
+
+// remember stores which subsets have become unschedulable, before replicas follow from it. The Pods that waited are deleted then, so a
+// later pass could not judge the same way. Reserved Pods stay, and have their marks in labels.
+func (r *Reconciler) remember(ctx context.Context, p *pass) error {
+	if p.reserves() || !slices.ContainsFunc(p.subsets, (*subset).excluded) {
+		return nil
+	}
+	client := r.statuses.Client(p.united.Namespace)
+	stored, err := controller.UpdateStatus(ctx, client, p.united, func(fresh *v1beta1.UnitedDeployment) error {
+		for _, s := range p.subsets {
+			if s.excluded() {
+				setCondition(&fresh.Status, s)
+			}
+		}
+		return nil
+	})
+	if err != nil || stored == nil {
+		return err
+	}
+	r.statuses.Guard.Wrote(stored.UID, r.statuses.Resource, stored.ResourceVersion)
+	// After a change of the spec, this pass goes on with what it has read, and the change starts another one.
+	if stored.Generation == p.united.Generation {
+		p.united = stored
+	}
+	return nil
+}
+
+// excluded reports whether this pass has found that the subset is unschedulable.
+func (s *subset) excluded() bool {
+	return !s.marked && s.schedulable != nil && s.schedulable.Status == corev1.ConditionFalse
+}
+
+// setCondition puts the condition of a subset into a status.
+func setCondition(status *v1beta1.UnitedDeploymentStatus, s *subset) {
+	i := slices.IndexFunc(status.SubsetStatuses, func(of v1beta1.UnitedDeploymentSubsetStatus) bool { return of.Name == s.Name })
+	if i < 0 {
+		i = len(status.SubsetStatuses)
+		status.SubsetStatuses = append(status.SubsetStatuses, v1beta1.UnitedDeploymentSubsetStatus{Name: s.Name})
+	}
+	status.SubsetStatuses[i].Conditions = []v1beta1.UnitedDeploymentSubsetCondition{*s.schedulable}
 }
