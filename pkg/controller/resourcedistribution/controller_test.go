@@ -170,6 +170,22 @@ func TestLabelsOfOthersStayOnCopies(t *testing.T) {
 	assert.Equal(t, []string{"theirs/x"}, changed.Finalizers)
 }
 
+// The API accepts no new finalizer on an object that is being deleted.
+func TestCopyThatIsBeingDeletedGetsNoFinalizerAgain(t *testing.T) {
+	w := newWorld(t, strings.Replace(aConfigMap, `"metadata":{`, `"metadata":{"finalizers":["example.com/a","example.com/b"],`, 1), include("a"))
+	w.settle()
+	copied := w.configMap("a")
+	require.Len(t, copied.Finalizers, 2)
+	copied.DeletionTimestamp, copied.Finalizers = new(metav1.NewTime(w.Clock.Now())), []string{"example.com/b"}
+	w.Update(copied)
+	assert.Empty(t, w.settle())
+	copied.Data["a"] = "theirs"
+	w.Update(copied)
+	w.settle()
+	assert.Equal(t, []string{"example.com/b"}, w.configMap("a").Finalizers)
+	assert.Equal(t, "1", w.configMap("a").Data["a"])
+}
+
 // Case resourcedistribution 8.
 func TestDeletedCopyIsCreatedAgain(t *testing.T) {
 	w := newWorld(t, aConfigMap, include("a"))

@@ -170,11 +170,14 @@ func overwrite(object, with metav1.Object) {
 }
 
 // merge gives a live object the metadata of the template. Labels, annotations and finalizers that the template lacks belong to
-// other clients, and stay. Owner references are replaced.
+// other clients, and stay. Owner references are replaced. An object that is being deleted cannot get a finalizer.
 func merge(live, template metav1.Object) {
 	live.SetLabels(merged(live.GetLabels(), template.GetLabels()))
 	live.SetAnnotations(merged(live.GetAnnotations(), template.GetAnnotations()))
 	live.SetOwnerReferences(template.GetOwnerReferences())
+	if live.GetDeletionTimestamp() != nil {
+		return
+	}
 	finalizers := slices.Clone(live.GetFinalizers())
 	for _, finalizer := range template.GetFinalizers() {
 		if !slices.Contains(finalizers, finalizer) {
@@ -204,7 +207,7 @@ func (c *copies[T]) owned(d *v1beta1.ResourceDistribution) ([]*seen, error) {
 func right(live *seen, template metav1.Object, digest [sha256.Size]byte) bool {
 	missing := func(finalizer string) bool { return !slices.Contains(live.Finalizers, finalizer) }
 	return live.digest == digest && contains(live.Labels, template.GetLabels()) && contains(live.Annotations, template.GetAnnotations()) &&
-		!slices.ContainsFunc(template.GetFinalizers(), missing) &&
+		(live.DeletionTimestamp != nil || !slices.ContainsFunc(template.GetFinalizers(), missing)) &&
 		apiequality.Semantic.DeepEqual(live.OwnerReferences, template.GetOwnerReferences())
 }
 
