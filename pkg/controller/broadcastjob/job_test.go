@@ -81,16 +81,6 @@ func TestLoweredParallelismDeletesNothing(t *testing.T) {
 	assert.NotEmpty(t, w.eventsLike("Warning TooManyActivePods"))
 }
 
-// A Pod that is being deleted may still run.
-func TestTerminatingPodCountsAgainstParallelism(t *testing.T) {
-	w := newWorld(t, append(nodes(2), newJob(parallelism("1")))...)
-	w.settle()
-	w.changePod(w.Pods()[0], func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: w.Clock.Now()} })
-	w.settle()
-	assert.Len(t, w.Pods(), 1)
-	assert.Zero(t, w.job().Status.Active)
-}
-
 // Case broadcastjob 6: with FailFast, a failed Pod ends the job. Active Pods are deleted, and there is one event.
 func TestFailFastEndsTheJob(t *testing.T) {
 	w := newWorld(t, append(nodes(3), newJob())...)
@@ -514,6 +504,22 @@ func TestDeletedPodIsNotDone(t *testing.T) {
 	assert.NotEqual(t, leaving.UID, w.podOn("n2").UID)
 	w.finish()
 	assert.EqualValues(t, 2, w.job().Status.Succeeded)
+}
+
+// A Pod on a lost node terminates for ever.
+func TestTerminatingPodDoesNotHoldUpOtherNodes(t *testing.T) {
+	w := newWorld(t, append(nodes(3), newJob(parallelism("1")))...)
+	w.settle()
+	require.Len(t, w.Pods(), 1)
+	stuck := w.Pods()[0]
+	w.changePod(stuck, func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: w.Clock.Now()} })
+	for range 3 {
+		w.settle()
+		w.end(corev1.PodSucceeded)
+	}
+	w.settle()
+	assert.EqualValues(t, 2, w.job().Status.Succeeded)
+	assert.Equal(t, v1beta1.BroadcastJobRunning, w.job().Status.Phase, "the work of the lost node is not done")
 }
 
 // When the kubelet stops the containers of a deleted Pod, it reports a final phase before the Pod is gone. The garbage collector of Pods

@@ -17,8 +17,8 @@ import (
 // acts on a Pod that already has a node.
 const ownScheduler = "kubernetes.io/broadcastjob-controller"
 
-// run plans to delete Pods that no longer fit their nodes, and to create Pods on nodes that have none. A Pod that is being deleted
-// may still run, so it counts against parallelism. parallelism is of the desired nodes. Without it, all nodes run at once.
+// run plans to delete Pods that no longer fit their nodes, and to create Pods on nodes that have none. A Pod that is being deleted does
+// not count against parallelism: on a lost node, it never ends. parallelism is of the desired nodes. Without it, all nodes run at once.
 func (r *Reconciler) run(job *v1beta1.BroadcastJob, view *engine.View, c *census, v *verdict) {
 	// Misfits are deleted even if parallelism is invalid.
 	v.plan = deleteAll(c.misfits)
@@ -35,7 +35,7 @@ func (r *Reconciler) run(job *v1beta1.BroadcastJob, view *engine.View, c *census
 		return
 	}
 	// Misfits count as active until they are gone, because they may still run.
-	room := max(0, parallelism-c.counts[active]-c.counts[leaving])
+	room := max(0, parallelism-c.counts[active])
 	v.err = r.create(job, view, c, stage, c.missing[:min(room, len(c.missing))])
 }
 
