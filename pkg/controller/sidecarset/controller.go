@@ -134,9 +134,11 @@ type counts struct {
 	// began returns when the first Pod was seen. Pods that are older existed before, although the cache reports them as new. It is not the
 	// time at which the controller was built, because the clock is right only when kube-apiserver has answered.
 	began func() time.Time
-	// lock guards due.
+	// lock guards due and passed.
 	lock sync.Mutex
 	due  map[types.UID]bool
+	// passed has the SidecarSets that this process has reconciled. Before it leads, it sees Pods and counts none.
+	passed map[types.UID]bool
 }
 
 func (c *counts) add(set types.UID) {
@@ -158,4 +160,26 @@ func (c *counts) take(set types.UID) bool {
 	return due
 }
 
-func (c *counts) forget(set types.UID) { c.take(set) }
+// pass records a pass without an error.
+func (c *counts) pass(set types.UID) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.passed == nil {
+		c.passed = map[types.UID]bool{}
+	}
+	c.passed[set] = true
+}
+
+// hasPassed returns whether pass was called for the SidecarSet.
+func (c *counts) hasPassed(set types.UID) bool {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.passed[set]
+}
+
+func (c *counts) forget(set types.UID) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	delete(c.due, set)
+	delete(c.passed, set)
+}

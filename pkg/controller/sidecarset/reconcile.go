@@ -35,12 +35,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	due := r.counts.take(set.UID)
 	v, err := r.observe(set)
 	if err == nil {
+		// Until its first pass, this process has seen Pods that another one may have counted. A Pod that nobody has counted is one more.
+		if !r.counts.hasPassed(set.UID) {
+			due = len(v.pods) > int(set.Status.MatchedPods)
+		}
 		v.due = due
 		// The pause counts from the end of the pass.
 		defer r.pace.Passed(set.UID, len(v.pods))
 		err = r.pass(ctx, v)
 	}
-	if err != nil && due {
+	switch {
+	case err == nil:
+		r.counts.pass(set.UID)
+	case due:
 		r.counts.add(set.UID) // The count may not have been written.
 	}
 	if err != nil || !v.unfinished {

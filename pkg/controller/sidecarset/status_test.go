@@ -154,6 +154,38 @@ func TestCountersWithoutUpdates(t *testing.T) {
 	assert.Empty(t, w.watchPod(nil, old), "a Pod that is older than this process is not new")
 }
 
+// Before a process leads, it sees Pods that the leader counts. Without a leader, nobody counts them.
+func TestNewLeaderKeepsTheCountersWithoutUpdates(t *testing.T) {
+	w := newWorld(t, notUpdate)
+	w.pass()
+	standby, skeleton := build(w.Deps, Options{Namespace: controllertest.SystemNamespace})
+	c, err := skeleton.Build()
+	require.NoError(t, err)
+	pods := w.start(2, func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionFalse })
+	for _, pod := range pods {
+		require.Equal(t, []string{"logs"}, w.watchPod(nil, pod))
+		standby.changedPod(nil, pod)
+	}
+	w.pass()
+	require.Equal(t, [4]int32{2, 2, 0, 0}, w.counters())
+	for _, pod := range pods {
+		w.change(pod, func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionTrue })
+	}
+	w.r, w.c = standby, c
+	w.pass()
+	assert.Equal(t, [4]int32{2, 2, 0, 0}, w.counters(), "they are those of the last creation")
+	w.start(1)
+	w.pass()
+	assert.Equal(t, [4]int32{2, 2, 0, 0}, w.counters(), "the creation was not seen")
+
+	restarted, skeleton := build(w.Deps, Options{Namespace: controllertest.SystemNamespace})
+	w.r = restarted
+	w.c, err = skeleton.Build()
+	require.NoError(t, err)
+	w.pass()
+	assert.Equal(t, [4]int32{3, 3, 3, 3}, w.counters(), "nobody has counted the third Pod")
+}
+
 // The first Pod makes a count due. The second one is created after that pass has listed the Pods.
 func TestPodThatIsCreatedDuringAPassIsCountedByTheNextOne(t *testing.T) {
 	w := newWorld(t, notUpdate)
