@@ -19,7 +19,6 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/admission/initializer"
@@ -335,18 +334,6 @@ func (s *spreads) position(ctx context.Context, found *v1beta1.WorkloadSpread, p
 	if err != nil && !apierrors.IsNotFound(err) {
 		return 0, err
 	}
-	// Both kinds of StatefulSets have a start, but only ours reserves numbers.
-	start, reserved := 0, []intstr.IntOrString(nil)
-	switch set := workload.(type) {
-	case *appsv1.StatefulSet:
-		if set.Spec.Ordinals != nil {
-			start = int(set.Spec.Ordinals.Start)
-		}
-	case *v1beta1.StatefulSet:
-		reserved = set.Spec.ReserveOrdinals
-		if set.Spec.Ordinals != nil {
-			start = int(set.Spec.Ordinals.Start)
-		}
-	}
+	start, reserved := ordinals.SpecOf(workload, s.features.Enabled(features.StatefulSetStartOrdinal))
 	return ordinals.Position(number, start, reserved), nil
 }

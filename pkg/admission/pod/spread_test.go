@@ -150,12 +150,17 @@ func TestNumbersThatAreNotUsedTakeNoSlot(t *testing.T) {
 	kruise := &v1beta1.StatefulSet{ObjectMeta: meta, Spec: v1beta1.StatefulSetSpec{
 		ReserveOrdinals: []intstr.IntOrString{intstr.FromInt32(3)}, Ordinals: &v1beta1.StatefulSetOrdinals{Start: 2},
 	}}
-	for version, want := range map[string][]string{
-		"apps/v1": {"a", "a", "a", "a", "b"}, "apps.kruise.io/v1beta1": {"a", "a", "a", "a", "a"},
+	for name, test := range map[string]struct {
+		gates, version string
+		want           []string
+	}{
+		"of Kubernetes":    {"", "apps/v1", []string{"a", "a", "a", "a", "b"}},
+		"of this project":  {"StatefulSetStartOrdinal=true", "apps.kruise.io/v1beta1", []string{"a", "a", "a", "a", "a"}},
+		"without the gate": {"", "apps.kruise.io/v1beta1", []string{"a", "a", "b", "b", "b"}},
 	} {
-		w := newWorld(t, "", []runtime.Object{kube}, kruise)
-		w.spread(version, "StatefulSet", []v1beta1.WorkloadSpreadSubset{limited("a", intstr.FromInt32(2)), open("b")})
-		assert.Equal(t, want, w.subsets("web", 5, ownedBy(version, "StatefulSet", "web", "web")), version)
+		w := newWorld(t, test.gates, []runtime.Object{kube}, kruise)
+		w.spread(test.version, "StatefulSet", []v1beta1.WorkloadSpreadSubset{limited("a", intstr.FromInt32(2)), open("b")})
+		assert.Equal(t, test.want, w.subsets("web", 5, ownedBy(test.version, "StatefulSet", "web", "web")), name)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/features"
 	client "kruise.io/kruise/pkg/generated/clientset/versioned/typed/apps/v1beta1"
 	"kruise.io/kruise/pkg/reconcile"
 	"kruise.io/kruise/pkg/workload/engine"
@@ -64,6 +65,8 @@ type Reconciler struct {
 	ungenerated *controller.Unreadable
 	// pace lets one pass cover many changes of Pods, if the target is cached. Each pass writes all records.
 	pace *engine.Pace
+	// startOrdinal is the feature gate StatefulSetStartOrdinal.
+	startOrdinal bool
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
@@ -79,7 +82,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 		client: deps.Kruise.AppsV1beta1(), nodes: core.Nodes().Lister(), sets: map[schema.GroupKind]cache.Indexer{},
 		workloads: workloadclient.Custom{Kube: deps.Kube, Dynamic: deps.Dynamic, Mapper: deps.Mapper, Namespace: options.Namespace},
 		clock:     deps.Clock, pacer: controller.NewPacer(controller.UnwatchedPeriod), targets: controller.NewPacer(readPace),
-		pace: engine.NewPace(deps.Clock),
+		pace: engine.NewPace(deps.Clock), startOrdinal: deps.Features.Enabled(features.StatefulSetStartOrdinal),
 	}
 	c := controller.For(deps, Name, states, r.Reconcile)
 	r.listed = controller.NewListedKinds(deps, options.Namespace)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -107,12 +108,24 @@ func TestReservedOrdinalsAreOutOfRange(t *testing.T) {
 	assert.Equal(t, map[string]v1beta1.PodState{"web-1": on("n1"), "web-2": on("n2")}, w.records())
 }
 
+// A StatefulSet of this project starts at 0 without the feature gate. One of Kubernetes has its start always.
 func TestStartOrdinalIsHonoured(t *testing.T) {
-	assert.True(t, known(builtIn(2)).keeps("web-0"))
-	numbered := &v1beta1.StatefulSet{Spec: v1beta1.StatefulSetSpec{Replicas: new(int32(2)), Ordinals: &v1beta1.StatefulSetOrdinals{Start: 5}}}
-	assert.True(t, known(numbered).keeps("web-6"))
-	assert.False(t, known(numbered).keeps("web-0"))
-	assert.False(t, known(numbered).keeps("stranger"))
+	kube := builtIn(2)
+	kube.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 5}
+	kruise := &v1beta1.StatefulSet{Spec: v1beta1.StatefulSetSpec{Replicas: new(int32(2)), Ordinals: &v1beta1.StatefulSetOrdinals{Start: 5}}}
+	for gates, want := range map[string][]string{"": {"web-0", "web-1"}, "StatefulSetStartOrdinal=true": {"web-5", "web-6"}} {
+		w := newGatedWorld(t, gates)
+		var kept []string
+		for _, name := range []string{"web-0", "web-1", "web-2", "web-4", "web-5", "web-6", "web-7", "stranger"} {
+			if w.r.known(kruise).keeps(name) {
+				kept = append(kept, name)
+			}
+		}
+		assert.Equal(t, want, kept, gates)
+		assert.True(t, w.r.known(builtIn(2)).keeps("web-0"), gates)
+		assert.True(t, w.r.known(kube).keeps("web-6"), gates)
+		assert.False(t, w.r.known(kube).keeps("web-0"), gates)
+	}
 }
 
 // Case persistentpodstate 13.

@@ -21,21 +21,14 @@ import (
 )
 
 // known returns a StatefulSet of either kind as a target, with the ordinals that it wants.
-func known(object kinds.Object) *target {
+func (r *Reconciler) known(object kinds.Object) *target {
 	found := &target{uid: object.GetUID()}
+	start, reserved := ordinals.SpecOf(object, r.startOrdinal)
 	switch set := object.(type) {
 	case *appsv1.StatefulSet:
-		start := 0
-		if set.Spec.Ordinals != nil {
-			start = int(set.Spec.Ordinals.Start)
-		}
-		found.ordinals = inRange(int(ptr.Deref(set.Spec.Replicas, 1)), start, nil)
+		found.ordinals = inRange(int(ptr.Deref(set.Spec.Replicas, 1)), start, reserved)
 	case *v1beta1.StatefulSet:
-		start := 0
-		if set.Spec.Ordinals != nil {
-			start = int(set.Spec.Ordinals.Start)
-		}
-		found.ordinals = inRange(int(ptr.Deref(set.Spec.Replicas, 1)), start, set.Spec.ReserveOrdinals)
+		found.ordinals = inRange(int(ptr.Deref(set.Spec.Replicas, 1)), start, reserved)
 	}
 	// A nil map would otherwise mean that no ordinal is in range.
 	found.all = found.ordinals == nil

@@ -62,7 +62,7 @@ func (r *Reconciler) target(ctx context.Context, kind schema.GroupKind, workload
 	case workload == nil:
 		return nil, nil
 	case r.sets[kind] != nil:
-		return known(workload), nil
+		return r.known(workload), nil
 	}
 	scale, err := r.workloads.Get(ctx, kind, workload.GetNamespace(), workload.GetName(), "scale")
 	if err != nil {

@@ -37,7 +37,13 @@ type world struct {
 // newWorld returns a cluster with the nodes n1 and n2 in the zone a, and n3 without a zone.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	f := controllertest.New(t, "")
+	return newGatedWorld(t, "")
+}
+
+// newGatedWorld is newWorld with feature gates, for example "A=true".
+func newGatedWorld(t *testing.T, gates string) *world {
+	t.Helper()
+	f := controllertest.New(t, gates)
 	r, skeleton := build(f.Deps, Options{Namespace: controllertest.SystemNamespace})
 	f.Control(skeleton)
 	r.targets = controller.NewPacer(0)

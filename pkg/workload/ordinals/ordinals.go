@@ -7,9 +7,30 @@ import (
 	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
+
+// SpecOf returns the start and the reserved ordinals of a StatefulSet of either group. startOrdinal is the feature gate
+// StatefulSetStartOrdinal: without it, StatefulSets of this project start at 0. Only these reserve ordinals. Other workloads, and nil,
+// start at 0 without reservations.
+func SpecOf(workload metav1.Object, startOrdinal bool) (start int, reserved []intstr.IntOrString) {
+	switch set := workload.(type) {
+	case *appsv1.StatefulSet:
+		if set.Spec.Ordinals != nil {
+			start = int(set.Spec.Ordinals.Start)
+		}
+	case *v1beta1.StatefulSet:
+		reserved = set.Spec.ReserveOrdinals
+		if startOrdinal && set.Spec.Ordinals != nil {
+			start = int(set.Spec.Ordinals.Start)
+		}
+	}
+	return start, reserved
+}
 
 // interval is a range of reserved ordinals. It includes both ends.
 type interval struct{ first, last int }
