@@ -24,7 +24,8 @@ type topology struct {
 
 // mutate applies the first PersistentPodState of the Pod's controller that has recorded a Pod of this name. Others
 // are not applied, because their records could contradict. A terminating PersistentPodState is skipped. The recorded
-// labels are the required ones as a node selector and the others as preferences.
+// labels are the required ones as a node selector and the others as preferences. A record whose required labels contradict the required
+// node affinity of the Pod is not applied.
 func (p *topology) mutate(_ context.Context, e *edit, _ admission.Attributes) error {
 	found, err := podtopology.OfController(p.states, e.pod)
 	if err != nil {
@@ -36,8 +37,8 @@ func (p *topology) mutate(_ context.Context, e *edit, _ admission.Attributes) er
 			continue
 		}
 		required, preferred := podtopology.Required(&state.Spec, &record), podtopology.Preferred(&state.Spec, &record)
-		// None of the keys has a recorded label.
-		if len(required)+len(preferred) == 0 {
+		// Either none of the keys has a recorded label, or the Pod must run elsewhere now: with both requirements, no node would fit.
+		if len(required)+len(preferred) == 0 || podtopology.Excludes(e.pod, required) {
 			return nil
 		}
 		for _, key := range slices.Sorted(maps.Keys(required)) {

@@ -1,6 +1,8 @@
 package pod
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,6 +61,61 @@ func TestRecordedTopologyIsRequiredAndPreferred(t *testing.T) {
 		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}},
 	}}}, pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	assert.Equal(t, map[string]string{"kruise.io/injected-persistent-pod-state": "web"}, pod.Annotations)
+}
+
+// The Pod would fit no node otherwise.
+func TestRecordThatTheRequiredNodesExcludeIsNotApplied(t *testing.T) {
+	term := func(operator corev1.NodeSelectorOperator, keyAndValues ...string) corev1.NodeSelectorTerm {
+		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: "other", Operator: corev1.NodeSelectorOpExists}, {Key: keyAndValues[0], Operator: operator, Values: keyAndValues[1:]},
+		}}
+	}
+	elsewhere := term(corev1.NodeSelectorOpIn, "example.com/host", "n2", "n3")
+	for name, test := range map[string]struct {
+		terms   []corev1.NodeSelectorTerm
+		applied bool
+	}{
+		"another value":            {[]corev1.NodeSelectorTerm{elsewhere}, false},
+		"not the recorded value":   {[]corev1.NodeSelectorTerm{term(corev1.NodeSelectorOpNotIn, "example.com/host", "n1")}, false},
+		"without the label":        {[]corev1.NodeSelectorTerm{elsewhere, term(corev1.NodeSelectorOpDoesNotExist, "example.com/host")}, false},
+		"the recorded value":       {[]corev1.NodeSelectorTerm{term(corev1.NodeSelectorOpIn, "example.com/host", "n1", "n2")}, true},
+		"one of the terms":         {[]corev1.NodeSelectorTerm{elsewhere, term(corev1.NodeSelectorOpIn, "unknown", "x")}, true},
+		"against a preferred only": {[]corev1.NodeSelectorTerm{term(corev1.NodeSelectorOpNotIn, "zone", "a")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "", nil)
+			w.remembered("web")
+			pod := numbered("web-0")
+			pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: test.terms},
+			}}
+			created := w.create(pod)
+			if !test.applied {
+				assert.Empty(t, created.Spec.NodeSelector)
+				assert.Empty(t, created.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+				assert.Empty(t, created.Annotations)
+				return
+			}
+			assert.Equal(t, map[string]string{"example.com/host": "n1"}, created.Spec.NodeSelector)
+			assert.Contains(t, created.Annotations, "kruise.io/injected-persistent-pod-state")
+		})
+	}
+}
+
+// The subset comes first, and its nodes win over the record.
+func TestSubsetWinsOverTheRecord(t *testing.T) {
+	w := newWorld(t, "", nil)
+	a := open("a")
+	a.RequiredNodeSelector = &corev1.NodeSelectorTerm{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{"b"}}},
+	}
+	w.spread("apps.kruise.io/v1beta1", "StatefulSet", []v1beta1.WorkloadSpreadSubset{a})
+	w.remembered("web", func(s *v1beta1.PersistentPodState) {
+		s.Spec.RequiredPersistentTopology.Keys = []string{"example.com/host", "zone"}
+	})
+	pod := w.create(numbered("web-0"))
+	assert.Empty(t, pod.Spec.NodeSelector)
+	assert.Equal(t, []string{"apps.kruise.io/matched-workloadspread"}, slices.Collect(maps.Keys(pod.Annotations)))
 }
 
 func TestPreferencesOfTheTemplateStay(t *testing.T) {

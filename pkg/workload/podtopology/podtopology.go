@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
@@ -108,6 +109,40 @@ func Required(spec *v1beta1.PersistentPodStateSpec, record *v1beta1.PodState) ma
 		}
 	}
 	return labels
+}
+
+// Excludes reports whether the required node affinity of a Pod excludes every node with these labels. A requirement for another label
+// does not count, because a node with these labels may meet it.
+func Excludes(pod *corev1.Pod, nodeLabels map[string]string) bool {
+	affinity := pod.Spec.Affinity
+	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return false
+	}
+	// A node needs to match only one of the terms.
+	for _, term := range affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		if !excludes(term.MatchExpressions, nodeLabels) {
+			return false
+		}
+	}
+	return true
+}
+
+// excludes reports whether no node with these labels meets the requirements of one term.
+func excludes(requirements []corev1.NodeSelectorRequirement, nodeLabels map[string]string) bool {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: nodeLabels}}
+	for _, requirement := range requirements {
+		if _, known := nodeLabels[requirement.Key]; !known {
+			continue
+		}
+		selector, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+			{MatchExpressions: []corev1.NodeSelectorRequirement{requirement}},
+		}})
+		// kube-apiserver refuses a Pod with a requirement that is not valid.
+		if err == nil && !selector.Match(node) {
+			return true
+		}
+	}
+	return false
 }
 
 // Preferred returns the scheduling preferences of a Pod with this record. A term without a recorded key is left out, because it
