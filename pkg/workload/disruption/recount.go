@@ -57,7 +57,7 @@ func Recount(budget *v1beta1.PodUnavailableBudget, seen *Observation) (*Count, e
 	if err != nil {
 		return nil, err
 	}
-	disrupted, unavailable := r.standing(goes, live, r.notDeleted), r.standing(changes, live, func(string) {})
+	disrupted, unavailable := r.standing(goes, live, r.notDeleted), r.standing(changes, live, func(*grant) {})
 	current := int32(0)
 	// A Pod with a standing grant counts as unavailable, whatever the cache shows.
 	for name, pod := range r.active {
@@ -121,12 +121,12 @@ func doubtful(grants []grant) (ends []grant) {
 // standing returns the grants that stand. A grant ends only when the cache shows the same version as the server, because the
 // Pod then counts by what the cache shows. expired is called for each Pod that is counted and whose grant ended. Recheck
 // becomes due when the first standing grant may end.
-func (r *recount) standing(grants []grant, live map[string]*metav1.ObjectMeta, expired func(string)) (standing map[string]metav1.Time) {
+func (r *recount) standing(grants []grant, live map[string]*metav1.ObjectMeta, expired func(*grant)) (standing map[string]metav1.Time) {
 	for _, g := range grants {
 		if g.ends() {
 			switch shown := shows(live[g.name], g.cached); {
 			case shown && g.counted:
-				expired(g.name)
+				expired(&g)
 				continue
 			case shown:
 				continue
@@ -177,7 +177,10 @@ func shows(live *metav1.ObjectMeta, cached *corev1.Pod) bool {
 	return live.UID == cached.UID && live.ResourceVersion == cached.ResourceVersion
 }
 
-// notDeleted records a Pod whose deletion was granted and did not happen.
-func (r *recount) notDeleted(name string) {
-	r.count.NotDeleted = append(r.count.NotDeleted, r.active[name])
+// notDeleted records a Pod whose deletion was granted and did not happen. A Pod that was created after the grant has the name of the Pod
+// that was to be deleted, and nobody wanted to delete it.
+func (r *recount) notDeleted(g *grant) {
+	if (Grant{at: g.at}).MayBeFor(g.cached) {
+		r.count.NotDeleted = append(r.count.NotDeleted, g.cached)
+	}
 }

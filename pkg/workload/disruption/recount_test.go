@@ -80,6 +80,9 @@ func TestRecountOfTenPods(t *testing.T) {
 // Cases podunavailablebudget 10, 12.
 func TestStandingGrants(t *testing.T) {
 	pods := tenPods()
+	created := func(after time.Duration) []*corev1.Pod {
+		return but(pods, "a", func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(now.Add(after)) })
+	}
 	tests := map[string]struct {
 		cached, live []*corev1.Pod
 		after        time.Duration
@@ -96,6 +99,9 @@ func TestStandingGrants(t *testing.T) {
 		"there, and the cache does not know":     {cached: without(pods, "a"), live: pods, stands: true, current: 9, recheck: time.Second},
 		"another of that name":                   {cached: but(pods, "a", goes), live: but(pods, "a", func(p *corev1.Pod) { p.UID = "new" }), stands: true, current: 9, recheck: time.Second},
 		"never came":                             {cached: pods, live: pods, after: 20 * time.Second, current: 10, notDeleted: 1},
+		"never came, and the Pod is as old":      {cached: created(0), live: created(0), after: 20 * time.Second, current: 10, notDeleted: 1},
+		"a Pod of that name came after":          {cached: created(time.Second), live: created(time.Second), after: 20 * time.Second, current: 10},
+		"a Pod of that name came, not expired":   {cached: created(time.Second), live: created(time.Second), stands: true, current: 9, recheck: 20 * time.Second},
 		"came late, and the cache does not know": {cached: pods, live: but(pods, "a", goes), after: 20 * time.Second, stands: true, current: 9, recheck: time.Second},
 		"an update not seen yet":                 {cached: pods, live: pods, update: true, after: 9 * time.Second, stands: true, current: 9, recheck: time.Second},
 		"an update that changed nothing":         {cached: pods, live: pods, update: true, after: 10 * time.Second, current: 10},
