@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/apps/validation"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/resourceexpr"
 	"kruise.io/kruise/pkg/workload/sidecar"
@@ -94,9 +95,6 @@ func find(env []corev1.EnvVar, name string) *corev1.EnvVar {
 	return nil
 }
 
-// podField matches the fields of a Pod that can name a container: one label or one annotation.
-var podField = regexp.MustCompile(`^metadata\.(labels|annotations)\['([^']*)'\]$`)
-
 // transferred returns the variables of the Pod's containers that a container copies. A missing container or variable
 // is skipped, because one SidecarSet serves different Pods. Names are sorted and unique, so the result does not
 // depend on the order in the SidecarSet.
@@ -128,13 +126,13 @@ func transferred(pod *corev1.Pod, transfers []v1beta1.TransferEnvVar) (variables
 
 // named returns the value of a label or annotation of the Pod. It is empty for any other field path.
 func named(pod *corev1.Pod, path string) string {
-	switch parts := podField.FindStringSubmatch(path); {
-	case parts == nil:
+	switch list, key, ok := validation.PodField(path); {
+	case !ok:
 		return ""
-	case parts[1] == "labels":
-		return pod.Labels[parts[2]]
+	case list == "labels":
+		return pod.Labels[key]
 	default:
-		return pod.Annotations[parts[2]]
+		return pod.Annotations[key]
 	}
 }
 

@@ -63,8 +63,18 @@ func validateUpgrade(container *apps.SidecarContainer, initContainer bool, path 
 	return nil
 }
 
-// podField is what a container's name can be taken from.
+// podField is what a container's name can be taken from: one label or one annotation.
 var podField = regexp.MustCompile(`^metadata\.(labels|annotations)\['([^']*)'\]$`)
+
+// PodField reads the path of a field of a Pod that can name a container. It returns "labels" or "annotations" with the key, or false for
+// any other field.
+func PodField(path string) (list, key string, ok bool) {
+	parts := podField.FindStringSubmatch(path)
+	if parts == nil {
+		return "", "", false
+	}
+	return parts[1], parts[2], true
+}
 
 func validateTransferEnv(transfers []apps.TransferEnvVar, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -91,12 +101,11 @@ func validatePodField(text string, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, forms)}
 	}
-	parts := podField.FindStringSubmatch(text)
-	if parts == nil {
+	list, key, ok := PodField(text)
+	if !ok {
 		return field.ErrorList{field.Invalid(path, text, forms)}
 	}
-	key := parts[2]
-	if parts[1] == "annotations" {
+	if list == "annotations" {
 		key = strings.ToLower(key)
 	}
 	var errs field.ErrorList
