@@ -87,15 +87,20 @@ func TestCompletion(t *testing.T) {
 func TestStatusOfEveryUpdatePolicy(t *testing.T) {
 	inPlace := strings.ReplaceAll(cloneSet, "podUpdatePolicy: ReCreate", "podUpdatePolicy: InPlaceIfPossible")
 	partition := strings.ReplaceAll(cloneSet, "podUpdatePolicy: ReCreate", "partition: 40%")
+	inPlacePartition := strings.ReplaceAll(cloneSet, "podUpdatePolicy: ReCreate", "podUpdatePolicy: InPlaceIfPossible, partition: 40%")
 	const counts = "updatedReplicas: 5, updatedAvailableReplicas: 3"
 	for name, test := range map[string]struct{ object, old, new, want string }{
 		"in place, not observed": {inPlace, "observedGeneration: 2", "observedGeneration: 1", "Waiting for CloneSet spec update to be observed..."},
 		"in place, some updated": {inPlace, counts, "updatedReplicas: 2", "Waiting for partitioned roll out to finish: 2 out of 5 new pods have been updated..."},
 		"in place, not ready":    {inPlace, "", "", "Waiting for 2 pods to be ready..."},
 		"in place, done":         {inPlace, counts, "updatedReplicas: 5, updatedAvailableReplicas: 5", "partitioned roll out complete: 5 new pods have been updated..."},
-		"partition, waiting":     {partition, counts, "updatedReplicas: 2", "Waiting for partitioned roll out to finish: 2 out of 3 new pods have been updated..."},
-		"partition, done":        {partition, counts, "updatedReplicas: 3, updatedAvailableReplicas: 3", "partitioned roll out complete: 3 new pods have been updated..."},
-		"recreate, some updated": {cloneSet, counts, "updatedReplicas: 2", "Waiting for 5 pods to be ready..."},
+		"partition, waiting":     {inPlacePartition, counts, "updatedReplicas: 2", "Waiting for partitioned roll out to finish: 2 out of 3 new pods have been updated..."},
+		"partition, done":        {inPlacePartition, counts, "updatedReplicas: 3, updatedAvailableReplicas: 3", "partitioned roll out complete: 3 new pods have been updated..."},
+		"recreate, some updated": {cloneSet, counts, "updatedReplicas: 2", "Waiting for 2 pods to be ready..."},
+		"recreate, all ready":    {cloneSet, "readyReplicas: 3, " + counts, "readyReplicas: 5, updatedReplicas: 2", "Waiting for 5 pods to be ready..."},
+		"recreate, partition":    {partition, counts, "updatedReplicas: 2", "Waiting for 2 pods to be ready..."},
+		"recreate, partition, done": {partition, counts, "updatedReplicas: 3, updatedAvailableReplicas: 3",
+			"CloneSet rolling update complete 3 pods at revision web-b..."},
 		"StatefulSet, partition": {strings.ReplaceAll(asts, "spec:\n  replicas", "spec:\n  updateStrategy: {rollingUpdate: {partition: 1}}\n  replicas"), "updatedReplicas: 2", "updatedReplicas: 0",
 			"Waiting for partitioned roll out to finish:0 out of 1 new pods has been updated..."},
 		"StatefulSet, partition, done": {strings.ReplaceAll(asts, "spec:\n  replicas", "spec:\n  updateStrategy: {rollingUpdate: {partition: 1}}\n  replicas"), "", "",

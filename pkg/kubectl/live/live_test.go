@@ -27,7 +27,7 @@ func model(t *testing.T, updated, available int64, pods ...*corev1.Pod) Model {
 		"spec":     map[string]any{"replicas": int64(4)},
 		"status": map[string]any{
 			"observedGeneration": int64(3), "updateRevision": "web-new", "updatedReplicas": updated,
-			"updatedAvailableReplicas": available, "availableReplicas": int64(3),
+			"updatedAvailableReplicas": available, "readyReplicas": int64(3), "availableReplicas": int64(3),
 		},
 	}})
 	require.NoError(t, err)

@@ -58,15 +58,18 @@ func (statusViewer) Status(object runtime.Unstructured, revision int64) (string,
 
 // Sentence says how far a rollout is, and whether it is done.
 func Sentence(w *workload.Workload, p workload.Progress) (text string, done bool) {
-	partitioned := p.Partitioned || p.InPlace && w.Texts.InPlaceToo
+	partitioned := p.Partitioned
+	if w.Texts.InPlace {
+		partitioned = p.InPlace
+	}
 	switch {
 	case !p.Observed:
 		return fmt.Sprintf("Waiting for %s spec update to be observed...", w.Title), false
 	case partitioned && p.Updated < p.Target:
 		return fmt.Sprintf(w.Texts.Waiting, p.Updated, p.Target), false
-	// All wanted Pods are updated, but not all are available.
+	// Not all Pods that are to be updated are updated and available.
 	case p.Missing > 0:
-		return fmt.Sprintf("Waiting for %d pods to be ready...", p.Missing), false
+		return fmt.Sprintf("Waiting for %d pods to be ready...", p.Waiting()), false
 	case partitioned && w.Texts.PartitionDone != "":
 		return fmt.Sprintf(w.Texts.PartitionDone, p.Updated), true
 	default:

@@ -15,8 +15,8 @@ type Progress struct {
 	Observed bool
 	// Wanted is the number of Pods, and Target how many of them are to be updated.
 	Wanted, Target int
-	// Total, Updated and Available count Pods. Missing is how many updated Pods are not available yet, or do not exist yet.
-	Total, Updated, Available, Missing int
+	// Total, Ready, Updated and Available count Pods. Missing is how many updated Pods are not available yet, or do not exist yet.
+	Total, Ready, Updated, Available, Missing int
 	// Partitioned is true if a partition keeps Pods at the old revision.
 	Partitioned bool
 	// InPlace is true if the update policy allows updates in place. OnDelete is true if the user deletes the old
@@ -33,6 +33,15 @@ type Progress struct {
 // Done reports whether the rollout has reached its target.
 func (p Progress) Done() bool { return p.Observed && p.Updated >= p.Target && p.Missing == 0 }
 
+// Waiting returns how many Pods a rollout that is not done waits for: those that are not ready, old ones too, as kubectl counts them for
+// StatefulSets. If all are ready, it waits for the missing ones.
+func (p Progress) Waiting() int {
+	if p.Ready < p.Wanted {
+		return p.Wanted - p.Ready
+	}
+	return p.Missing
+}
+
 // Progress reads how far the rollout of a workload is.
 func (w *Workload) Progress() (Progress, error) {
 	target, partitioned, err := w.Target()
@@ -41,7 +50,8 @@ func (w *Workload) Progress() (Progress, error) {
 	}
 	p := Progress{
 		Wanted: w.Wanted(), Target: target, Partitioned: partitioned,
-		Observed: w.observed(), Total: w.Int(w.Total, 0), Updated: w.Int(w.Updated, 0), Available: w.Int(w.Available, 0),
+		Observed: w.observed(), Total: w.Int(w.Total, 0), Ready: w.Int(w.Ready, 0),
+		Updated: w.Int(w.Updated, 0), Available: w.Int(w.Available, 0),
 		InPlace: w.inPlace(), OnDelete: w.onDelete(), Paused: w.IsPaused(),
 		Revision: w.Text(w.Revision), Failed: w.exceeded(),
 	}

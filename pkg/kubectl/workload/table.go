@@ -72,8 +72,8 @@ type Texts struct {
 	// PartitionDone is about a partitioned rollout that is done. It has a verb for the number of updated Pods. If it is empty, the text
 	// is that of every rollout.
 	PartitionDone string
-	// InPlaceToo is true if these two are also about rollouts that update Pods in place.
-	InPlaceToo bool
+	// InPlace is true if these two are about rollouts that update Pods in place, with and without a partition, and not about others.
+	InPlace bool
 	// NoRevision says that there is no older revision.
 	NoRevision string
 }
@@ -98,7 +98,7 @@ var table = []*Kind{
 		Revision: both("status.updateRevision"),
 		Texts: Texts{
 			Waiting:       "Waiting for partitioned roll out to finish: %d out of %d new pods have been updated...",
-			PartitionDone: partitionDone, InPlaceToo: true, NoRevision: "no last revision to roll back to",
+			PartitionDone: partitionDone, InPlace: true, NoRevision: "no last revision to roll back to",
 		},
 	},
 	{
