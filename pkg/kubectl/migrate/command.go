@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 	"k8s.io/kubectl/pkg/util/templates"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -171,8 +172,7 @@ func cloneSetOf(source *appsv1.Deployment, name string, replicas bool) *v1beta1.
 	return set
 }
 
-// mover returns the functions that read and scale the two workloads. A Deployment is settled when it has no Pods
-// above its replicas. A CloneSet is settled when all its replicas are available.
+// mover returns the functions that read and scale the two workloads. A CloneSet is settled when all its replicas are available.
 func (o *options) mover(c *cluster.Cluster) *move {
 	deployments, sets := c.Core.AppsV1().Deployments(c.Namespace), c.Kruise.AppsV1beta1().CloneSets(c.Namespace)
 	return &move{
@@ -183,8 +183,7 @@ func (o *options) mover(c *cluster.Cluster) *move {
 			if err != nil {
 				return end{}, err
 			}
-			wanted := orOne(found.Spec.Replicas)
-			return end{Replicas: wanted, Settled: found.Status.ObservedGeneration >= found.Generation && found.Status.Replicas <= wanted}, nil
+			return sourceOf(found), nil
 		},
 		readTarget: func(ctx context.Context) (end, error) {
 			found, err := sets.Get(ctx, o.target, metav1.GetOptions{})
@@ -204,6 +203,14 @@ func (o *options) mover(c *cluster.Cluster) *move {
 			return err
 		},
 	}
+}
+
+// sourceOf returns the state of a Deployment. It is settled when it has no Pods above its replicas. Terminating Pods count, because they
+// still run. Servers before Kubernetes 1.35 do not count them, so there they may still run when the next step begins.
+func sourceOf(found *appsv1.Deployment) end {
+	wanted, s := orOne(found.Spec.Replicas), found.Status
+	observed := s.ObservedGeneration >= found.Generation
+	return end{Replicas: wanted, Settled: observed && s.Replicas <= wanted && ptr.Deref(s.TerminatingReplicas, 0) == 0}
 }
 
 // orOne returns the replicas, or the default of the API.
