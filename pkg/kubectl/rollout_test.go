@@ -203,6 +203,8 @@ func TestStatus(t *testing.T) {
 	server := kubectltest.New(t, cloneSet, asts)
 	assert.Equal(t, "Waiting for 2 pods to be ready...\n", run(t, server, "rollout", "status", "clone/web", "--watch=false"))
 	assert.Equal(t, "Advanced StatefulSet rolling update complete 2 pods at revision db-7...\n", run(t, server, "rollout", "status", "asts/db"))
+	assert.Equal(t, "Advanced StatefulSet rolling update complete 2 pods at revision db-7...\n",
+		run(t, server, "rollout", "status", "asts/db", "--revision=3"), "the number is ignored, as for a StatefulSet of Kubernetes")
 	assert.Equal(t, "error: timed out waiting for the condition", fails(t, server, "rollout", "status", "clone/web", "--timeout=1ms"))
 }
 

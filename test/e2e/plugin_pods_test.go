@@ -99,7 +99,7 @@ func TestPluginShowsRollouts(t *testing.T) {
 	s.types(`
 rollout status clone/slow --watch=false
 rollout status clone/slow --timeout=10s
-rollout status clone/slow --revision=1
+rollout status clone/slow --revision=1 --watch=false
 rollout status clone/late
 rollout watch clone/late
 rollout status asts/db

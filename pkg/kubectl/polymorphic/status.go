@@ -29,8 +29,8 @@ func statusViewerFor(other helpers.StatusViewerFunc) helpers.StatusViewerFunc {
 type statusViewer struct{}
 
 // Status implements kubectl's StatusViewer. kubectl calls it for each change of the object, until it returns true or
-// an error.
-func (statusViewer) Status(object runtime.Unstructured, revision int64) (string, bool, error) {
+// an error. The number of the revision is ignored, as kubectl does for all kinds but Deployments: the objects do not have it.
+func (statusViewer) Status(object runtime.Unstructured, _ int64) (string, bool, error) {
 	read := &unstructured.Unstructured{Object: object.UnstructuredContent()}
 	w, err := workload.Of(read)
 	if err != nil {
@@ -38,9 +38,6 @@ func (statusViewer) Status(object runtime.Unstructured, revision int64) (string,
 	}
 	if w == nil {
 		return "", false, fmt.Errorf("no status viewer has been implemented for %s", read.GetKind())
-	}
-	if revision != 0 {
-		return "", false, fmt.Errorf("--revision is only supported for Deployments: %s has no number of its current revision", w.Title)
 	}
 	p, err := w.Progress()
 	if err != nil {

@@ -22,12 +22,14 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// NewStatus returns kubectl's rollout status with the flag --detail. Without the flag, it behaves as kubectl's own.
+// NewStatus returns kubectl's rollout status with the flag --detail. Without the flag, it behaves as kubectl's own. The help of --revision
+// also says which kinds ignore it.
 func NewStatus(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cobra.Command {
 	command := kubectlrollout.NewCmdRolloutStatus(factory, streams)
 	options := kubectlrollout.NewRolloutStatusOptions(streams)
 	detail := false
 	flags := command.Flags()
+	flags.Lookup("revision").Usage += " Only Deployments have the number of their revision; other kinds ignore the flag."
 	flags.BoolVarP(&detail, "detail", "d", detail, "Also print the names of the updated Pods.")
 	command.Run = func(command *cobra.Command, args []string) {
 		cmdutil.CheckErr(status(command, factory, options, args, detail))
