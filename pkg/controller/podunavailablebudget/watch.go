@@ -11,7 +11,9 @@ import (
 
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/disruption"
+	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
@@ -72,23 +74,30 @@ func (r *Reconciler) governingPod(obj metav1.Object) (keys []types.NamespacedNam
 	return keys
 }
 
-// governingWorkload returns the budget that targets the workload or selects the Pods of its template. It does not read the Pods
-// of the workload: they cause events of their own, and the replicas are the only thing that the workload adds.
+// governingWorkload returns the budget that targets the workload or its controller, or selects the Pods of its template. It does not
+// read the Pods of the workload: they cause events of their own. The workload adds the replicas, and the controller above it.
 func (r *Reconciler) governingWorkload(obj metav1.Object) []types.NamespacedName {
 	workload, template, known := identify(obj)
 	if !known {
 		return nil
 	}
-	budget, err := disruption.Governing(r.budgets, obj.GetNamespace(), template, []disruption.Workload{workload})
+	chain := []disruption.Workload{workload}
+	// The Pods of a Deployment name its ReplicaSets, so a controller of the Deployment governs none of them.
+	if above, ref := disruption.ControllerOf(obj); ref != nil && kinds.Of(workload.GroupKind).OwnsPods {
+		chain = append(chain, above)
+	}
+	budget, err := disruption.Governing(r.budgets, obj.GetNamespace(), template, chain)
 	if err != nil || budget == nil {
 		return nil
 	}
 	return []types.NamespacedName{{Namespace: budget.Namespace, Name: budget.Name}}
 }
 
-// resized reports whether a change of a workload may change the replicas that a budget counts from.
+// resized reports whether a change of a workload may change the replicas that a budget counts from, or the Pods that it finds. The
+// Pods of a ReplicaSet that is adopted do not change themselves.
 func resized(before, after metav1.Object) bool {
-	return !ptr.Equal(replicasOf(before), replicasOf(after)) || (before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil)
+	return !ptr.Equal(replicasOf(before), replicasOf(after)) || !controller.SameController(before, after) ||
+		(before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil)
 }
 
 // worthACount reports whether a change of a Pod may change what its budget allows, or which budget governs it.

@@ -68,6 +68,31 @@ func TestChangesThatCauseARecount(t *testing.T) {
 	assert.False(t, resized(newCloneSet(1), newCloneSet(1)))
 }
 
+// A Deployment that is created again adopts the ReplicaSet that was left. Its Pods do not change then, so only the ReplicaSet can cause
+// the count.
+func TestAdoptedReplicaSetCausesACount(t *testing.T) {
+	w := newWorld(t, newBudget(target("apps/v1", "Deployment", "d")), newBudget(selecting("app", "web"), called("s")))
+	w.Observe()
+	adopted, orphan := newReplicaSet("d-1", "d", 3), newReplicaSet("d-1", "d", 3)
+	orphan.OwnerReferences = nil
+	for _, set := range []*appsv1.ReplicaSet{adopted, orphan} {
+		set.Spec.Template.Labels = map[string]string{"app": "web"}
+	}
+	assert.True(t, resized(orphan, adopted))
+	assert.True(t, resized(adopted, orphan))
+	assert.Equal(t, keys("b"), w.r.governingWorkload(adopted))
+	assert.Equal(t, keys("s"), w.r.governingWorkload(orphan))
+}
+
+// The Pods of a Deployment name its ReplicaSets, and these the Deployment. No budget reaches them from above the Deployment.
+func TestControllerOfADeploymentHidesNoBudget(t *testing.T) {
+	w := newWorld(t, newBudget(target("apps.kruise.io/v1beta1", "UnitedDeployment", "u"), called("a")),
+		newBudget(target("apps/v1", "Deployment", "d")))
+	w.Observe()
+	above := owner("apps.kruise.io/v1beta1", "UnitedDeployment", "u")
+	assert.Equal(t, keys("b"), w.r.governingWorkload(&appsv1.Deployment{ObjectMeta: metaOf("Deployment", "d", above)}))
+}
+
 func TestNew(t *testing.T) {
 	w := newWorld(t)
 	fresh := newFresh(t)

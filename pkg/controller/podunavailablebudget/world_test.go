@@ -156,7 +156,7 @@ func newDeployment(name string, replicas int32) []runtime.Object {
 	}
 }
 
-func newReplicaSet(name, deployment string, replicas int32) runtime.Object {
+func newReplicaSet(name, deployment string, replicas int32) *appsv1.ReplicaSet {
 	return &appsv1.ReplicaSet{
 		ObjectMeta: metaOf("ReplicaSet", name, owner("apps/v1", "Deployment", deployment)), Spec: appsv1.ReplicaSetSpec{Replicas: &replicas},
 	}
