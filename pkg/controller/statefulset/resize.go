@@ -3,6 +3,7 @@ package statefulset
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,8 +13,13 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/workload/engine"
 )
+
+// classRetry is the delay after which a storage class that does not allow larger claims is read again. Classes are not watched, and
+// the delay after failed passes grows to many minutes.
+const classRetry = 30 * time.Second
 
 // grows reports whether an update makes claims larger. Under OnDelete of either strategy, claims stay as they are until a user
 // replaces them.
@@ -81,17 +87,20 @@ func (u *updater) grow(slot *slot) (grown bool, err error) {
 }
 
 // expandable returns an error if the storage class of a claim does not allow larger claims. A class that does not exist is an error
-// too. The pass is retried, because the class can be created or changed.
+// too. The pass is retried after classRetry, because the class can be created or changed.
 func (p *planner) expandable(claim *corev1.PersistentVolumeClaim) error {
 	name := ptr.Deref(claim.Spec.StorageClassName, "")
 	class, err := p.classes(name)
-	if err != nil {
-		return fmt.Errorf("resize claim %s: %w", claim.Name, err)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("resize claim %s: %w", claim.Name, err)
+	case !ptr.Deref(class.AllowVolumeExpansion, false):
+		err = fmt.Errorf("resize claim %s: StorageClass %s does not allow volume expansion", claim.Name, name)
+	default:
+		return nil
 	}
-	if !ptr.Deref(class.AllowVolumeExpansion, false) {
-		return fmt.Errorf("resize claim %s: StorageClass %s does not allow volume expansion", claim.Name, name)
-	}
-	return nil
+	p.recheck = delay.Sooner(p.recheck, classRetry)
+	return err
 }
 
 // resizedAtStart reports whether the file system of a claim grows when its Pod starts again. The volume itself already has its size.

@@ -163,6 +163,25 @@ func TestClassThatCannotGrowFailsTheUpdate(t *testing.T) {
 	assert.Equal(t, v1beta1.StatefulSetConditionFailedUpdatePod, w.set().Status.Conditions[0].Type)
 }
 
+func TestClassThatCannotGrowIsReadAgainSoon(t *testing.T) {
+	for name, change := range map[string]func(*world){
+		"not allowed": func(w *world) { w.Update(class("standard", new(false))) },
+		"deleted": func(w *world) {
+			require.NoError(t, w.Kube.Tracker().Delete(storagev1.SchemeGroupVersion.WithResource("storageclasses"), "", "standard"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := resizing(t, 1)
+			change(w)
+			w.edit(size("2Gi"))
+			w.Observe()
+			result, err := w.Pass("ns", "web")
+			require.Error(t, err)
+			assert.Equal(t, classRetry, result.RequeueAfter)
+		})
+	}
+}
+
 func TestClaimThatDiffersOtherwiseFailsTheUpdate(t *testing.T) {
 	w := resizing(t, 1)
 	claim := w.claim("data-web-0")
