@@ -71,9 +71,10 @@ func (c *Of[T]) OnNodes(
 }
 
 // changedValues returns the index values of a node before and after a change, or no values if the change does not matter to Pods.
-// nodefit.Same ignores heartbeats and conditions, which are almost all changes of nodes.
+// nodefit.Same ignores heartbeats and conditions, which are almost all changes of nodes. A node with another UID is another node, even
+// if it looks the same.
 func changedValues(before, after *corev1.Node) (values []string) {
-	if before != nil && after != nil && nodefit.Same(before, after) {
+	if before != nil && after != nil && before.UID == after.UID && nodefit.Same(before, after) {
 		return nil
 	}
 	for _, node := range []*corev1.Node{before, after} {

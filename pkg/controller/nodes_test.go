@@ -73,6 +73,10 @@ func TestNodeReconcilesWhatItConcerns(t *testing.T) {
 		assert.Empty(t, reconciled)
 		assert.Empty(t, compared, "a heartbeat is not compared with any object")
 
+		node.UID = "again"
+		_, compared = after(update)
+		assert.Equal(t, []string{"all", "ssd"}, compared, "a node that was created again may look the same")
+
 		node.Labels = map[string]string{"disk": "hdd"}
 		reconciled, _ = after(update)
 		assert.Equal(t, []string{"hdd", "ssd"}, reconciled)
