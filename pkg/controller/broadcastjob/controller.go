@@ -149,8 +149,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.BroadcastJob) (
 	}
 	// A creation whose answer was lost can arrive after the end of the job. The TTL counts only when no Pod runs any more.
 	outcome := r.engine.Execute(ctx, view, deleteAll(view.Pods))
-	if err := errors.Join(outcome.Scale, outcome.Update); err != nil {
-		return reconcile.Result{}, err
+	if err := errors.Join(outcome.Scale, outcome.Update); err != nil || outcome.Recheck > 0 {
+		// Not all Pods are deleted, for example because a budget refused it. The next pass continues.
+		return reconcile.Result{RequeueAfter: outcome.Recheck}, err
 	}
 	return controller.DeleteExpired(ctx, r.client.BroadcastJobs(job.Namespace), job, job.Status.CompletionTime,
 		job.Spec.CompletionPolicy.TTLSecondsAfterFinished, r.clock.Now())

@@ -19,6 +19,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/controllertest"
+	"kruise.io/kruise/pkg/workload/disruption"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/nodefit"
 )
@@ -296,6 +297,29 @@ func TestJobIsDeletedAfterItsTTL(t *testing.T) {
 	w.step()
 	_, err := w.Kruise.AppsV1beta1().BroadcastJobs("ns").Get(t.Context(), "job", metav1.GetOptions{})
 	assert.True(t, apierrors.IsNotFound(err))
+}
+
+// A creation whose answer was lost can arrive after the job ended. If a budget refuses the deletion of that Pod, it is tried again.
+func TestRefusedDeletionAfterTheEndIsRetried(t *testing.T) {
+	w := newWorld(t, append(nodes(1), newJob(ttl(0)))...)
+	w.settle()
+	late := w.Pods()[0].DeepCopy()
+	job := w.job()
+	job.Status.Phase, job.Status.CompletionTime = v1beta1.BroadcastJobCompleted, new(metav1.NewTime(w.Clock.Now()))
+	w.Update(job)
+	refuse := true
+	w.Kube.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		refusal := apierrors.NewTooManyRequests("no disruption is allowed", 0)
+		refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: disruption.Cause}}
+		return refuse, nil, refusal
+	})
+	w.step()
+	assert.Equal(t, time.Second, w.recheck)
+	assert.Equal(t, late.Name, w.Pods()[0].Name)
+	assert.Equal(t, job.Name, w.job().Name, "its TTL counts only when no Pod runs")
+	refuse = false
+	w.step()
+	assert.Empty(t, w.Pods())
 }
 
 // Case broadcastjob 11: the deadline counts from the start of the job, even if the controller was restarted meanwhile.
