@@ -118,7 +118,9 @@ func concerns(job *v1beta1.BroadcastJob, before, after *corev1.Node) bool {
 	if before != nil && after != nil && before.UID != after.UID {
 		return true
 	}
-	return (before != nil && fits(required, before)) != (after != nil && fits(required, after))
+	was, is := before != nil && fits(required, before), after != nil && fits(required, after)
+	// A Pod can tolerate more than the template, so it may have run on a node that the template did not fit. See countPod.
+	return was != is || before != nil && !is
 }
 
 // ended reports whether the job creates no Pods any more. This follows from the stored phase alone, so it is also true after a

@@ -632,6 +632,11 @@ func TestNodeConcernsRunningJobs(t *testing.T) {
 	assert.True(t, concerns(requesting, small, newNode("n")))
 	assert.False(t, concerns(newJob(), small, newNode("n")))
 	assert.False(t, concerns(newJob(), nil, tainted))
+	cordoned, again := tainted.DeepCopy(), newNode("n")
+	cordoned.Spec.Unschedulable, again.UID = true, "again"
+	assert.True(t, concerns(newJob(), tainted, cordoned), "the Pod there may have tolerated the taint")
+	assert.True(t, concerns(newJob(), tainted, nil))
+	assert.True(t, concerns(newJob(), newNode("n"), again))
 	ended := newJob()
 	ended.Status.Phase = v1beta1.BroadcastJobCompleted
 	assert.False(t, concerns(ended, nil, newNode("n")))
