@@ -73,8 +73,8 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	return r, c
 }
 
-// concerned returns the NodeImages that have a job as an owner, if that job was deleted or ended. It no longer counts their
-// tags, so they may expire. A job with the same name and another UID is another job.
+// concerned returns the NodeImages that have a job as an owner, if that job was deleted or is not active any more. It no longer counts
+// their tags, so they may expire. A job with the same name and another UID is another job.
 func (r *Reconciler) concerned(images cache.Indexer, before, after metav1.Object) (names []types.NamespacedName) {
 	was, _ := before.(*v1beta1.ImagePullJob)
 	is, _ := after.(*v1beta1.ImagePullJob)
@@ -86,7 +86,7 @@ func (r *Reconciler) concerned(images cache.Indexer, before, after metav1.Object
 	if left {
 		r.gone.Add(was.UID, nil)
 	}
-	if !left && (running(is) || !running(was)) {
+	if !left && (active(is) || !active(was)) {
 		return nil
 	}
 	keys, err := images.IndexKeys(imagetag.OwnersIndex, string(was.UID))
@@ -99,7 +99,9 @@ func (r *Reconciler) concerned(images cache.Indexer, before, after metav1.Object
 	return names
 }
 
-// running reports whether a job has not ended.
-func running(job *v1beta1.ImagePullJob) bool {
-	return job.Status.CompletionTime == nil && job.DeletionTimestamp == nil
+// active reports whether a job will end and has not ended. A job that never completes would keep its tags without end, so it is not
+// active.
+func active(job *v1beta1.ImagePullJob) bool {
+	return job.Status.CompletionTime == nil && job.DeletionTimestamp == nil &&
+		job.Spec.CompletionPolicy.Type != v1beta1.CompletionPolicyNever
 }

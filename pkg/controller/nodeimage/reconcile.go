@@ -211,8 +211,7 @@ func (o *owners) look(ref *corev1.ObjectReference) ownerState {
 	case err != nil:
 		o.err = errors.Join(o.err, fmt.Errorf("get ImagePullJob %s/%s: %w", ref.Namespace, ref.Name, err))
 		return ownerPresent
-	// A job that never completes would keep its tags without end, so it is not active.
-	case running(job) && job.Spec.CompletionPolicy.Type != v1beta1.CompletionPolicyNever:
+	case active(job):
 		return ownerActive
 	default:
 		return ownerPresent

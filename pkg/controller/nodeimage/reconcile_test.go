@@ -383,8 +383,10 @@ func TestDeletedJobsReconcileTheirNodeImages(t *testing.T) {
 	assert.Equal(t, its, w.r.concerned(images, job("a"), nil), "deleted")
 	assert.Equal(t, its, w.r.concerned(images, job("a"), again), "deleted and created again")
 	assert.Equal(t, its, w.r.concerned(images, job("a"), job("a", ended)), "ended")
+	assert.Equal(t, its, w.r.concerned(images, job("a"), job("a", endless)), "it never completes any more")
+	assert.Empty(t, w.r.concerned(images, job("a", endless), job("a", ended, endless)), "it did not count the tags before")
 	assert.Empty(t, w.r.concerned(images, nil, job("a")))
-	assert.Empty(t, w.r.concerned(images, job("a"), job("a", endless)))
+	assert.Empty(t, w.r.concerned(images, job("a"), job("a")))
 	assert.Empty(t, w.r.concerned(images, job("b"), nil))
 }
 
