@@ -125,14 +125,14 @@ func (r *Reconciler) concerned(obj metav1.Object) (keys []types.NamespacedName) 
 }
 
 // matters reports whether a change of a Pod affects requests. Most probe results and labels do not. A change of readiness keys
-// counts, because a key of a deleted request must be removed.
+// counts, because a key of a deleted request must be removed. The phase counts, because nothing starts in a Pod that has ended.
 func matters(before, after metav1.Object) bool {
 	b, okBefore := before.(*corev1.Pod)
 	a, okAfter := after.(*corev1.Pod)
 	if !okBefore || !okAfter {
 		return false
 	}
-	return b.UID != a.UID || (b.DeletionTimestamp == nil) != (a.DeletionTimestamp == nil) ||
+	return b.UID != a.UID || b.Status.Phase != a.Status.Phase || (b.DeletionTimestamp == nil) != (a.DeletionTimestamp == nil) ||
 		!apiequality.Semantic.DeepEqual(b.Status.ContainerStatuses, a.Status.ContainerStatuses) ||
 		!slices.Equal(readiness.Keys(b), readiness.Keys(a))
 }

@@ -226,6 +226,7 @@ func TestWhoseTurnItIsAfterAChangeOfAPod(t *testing.T) {
 		"another condition":       {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }, false},
 		"ready":                   {runs("app", "a1", 0, false), true},
 		"another instance":        {runs("app", "a2", 1, true), true},
+		"another phase":           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
 		"it goes":                 {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }, true},
 		"another Pod, same name":  {func(p *corev1.Pod) { p.UID = "u2" }, true},
 		"another holder keeps it": {func(p *corev1.Pod) { p.Status.Conditions[1].Message = "[]" }, true},
