@@ -9,6 +9,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/launch"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 // reasonNoConfig is the kubelet's reason for a container whose environment refers to something missing.
@@ -49,7 +50,7 @@ func lost(pod *corev1.Pod) bool {
 
 // order is the state of a Pod.
 type order struct {
-	// open are the keys of the containers that may start: those of the highest priority that is not ready, and of all above. The last
+	// open are the keys of the containers that may start: those of the highest priority that is waited for, and of all above. The last
 	// one is the lowest.
 	open []string
 	// done is true if they are all keys.
@@ -68,7 +69,7 @@ func orderOf(pod *corev1.Pod) order {
 			continue
 		}
 		all = append(all, priority)
-		waiting[priority] = waiting[priority] || !ready(pod, container.Name)
+		waiting[priority] = waiting[priority] || !satisfied(pod, container)
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
@@ -85,11 +86,13 @@ func orderOf(pod *corev1.Pod) order {
 	return o
 }
 
-// ready reports whether a container is ready. A container without a status is not.
-func ready(pod *corev1.Pod, name string) bool {
+// satisfied reports whether the containers of lower priorities need not wait for a container: it is ready, or it has succeeded and does
+// not start again. A container without a status is neither.
+func satisfied(pod *corev1.Pod, container *corev1.Container) bool {
 	for i := range pod.Status.ContainerStatuses {
-		if pod.Status.ContainerStatuses[i].Name == name {
-			return pod.Status.ContainerStatuses[i].Ready
+		if status := &pod.Status.ContainerStatuses[i]; status.Name == container.Name {
+			ended := status.State.Terminated
+			return status.Ready || ended != nil && ended.ExitCode == 0 && !podstate.Restarts(pod, container, 0)
 		}
 	}
 	return false

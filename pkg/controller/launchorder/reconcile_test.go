@@ -138,6 +138,38 @@ func TestEqualPrioritiesStartTogetherAndAreAllAwaited(t *testing.T) {
 	assert.Equal(t, open("p_5", "p_0"), w.keys())
 }
 
+func TestContainerThatSucceededHoldsBackNoOther(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	for name, test := range map[string]struct {
+		policy corev1.RestartPolicy
+		own    *corev1.ContainerRestartPolicy
+		code   int32
+		opens  bool
+	}{
+		"Never":                {policy: corev1.RestartPolicyNever, opens: true},
+		"OnFailure":            {policy: corev1.RestartPolicyOnFailure, opens: true},
+		"it failed":            {policy: corev1.RestartPolicyNever, code: 1},
+		"it starts again":      {policy: corev1.RestartPolicyAlways},
+		"by its own policy":    {policy: corev1.RestartPolicyNever, own: &always},
+		"it failed, OnFailure": {policy: corev1.RestartPolicyOnFailure, code: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 10, 0)
+			pod := w.Pods()[0].DeepCopy()
+			pod.Spec.RestartPolicy, pod.Spec.Containers[0].RestartPolicy = test.policy, test.own
+			w.Update(pod)
+			w.settle()
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+				Name: "a", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: test.code}},
+			}}
+			w.Update(pod)
+			w.settle()
+			assert.Equal(t, test.opens, w.keys()["p_0"] == "true")
+			assert.Equal(t, test.opens, w.completed())
+		})
+	}
+}
+
 // Case container-launch-priority 9.
 func TestPodOfTheSameNameStartsInOrderAgain(t *testing.T) {
 	w := newWorld(t, 1, 0)
