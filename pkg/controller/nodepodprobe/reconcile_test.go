@@ -254,6 +254,31 @@ func TestNodesAreBelievedAboutTheirOwnPodsAlone(t *testing.T) {
 	assert.Equal(t, []string{"patch nodepodprobes n1"}, w.settle(), "not even if its spec lists the Pod")
 }
 
+func TestConditionThatAnotherClientRemovesReturns(t *testing.T) {
+	w := newWorld(t, node("n1"), newMarker("m", "p"), newPod("web"))
+	w.settle()
+	w.says(status("ns", "web", "uid-web", state("m#p", v1alpha1.ProbeSucceeded)))
+	w.settle()
+	marked := w.pod("ns", "web")
+	with := func(conditions ...corev1.PodCondition) *corev1.Pod {
+		pod := marked.DeepCopy()
+		pod.Status.Conditions = conditions
+		return pod
+	}
+	initialized, own := *podstate.Condition(marked, corev1.PodInitialized), *podstate.Condition(marked, "c/p")
+	failed := own
+	failed.Status = corev1.ConditionFalse
+	key := []types.NamespacedName{{Name: "n1"}}
+	assert.Contains(t, w.r.changedPod(marked, with(initialized)), key[0])
+	assert.Contains(t, w.r.changedPod(marked, with(initialized, failed)), key[0])
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}
+	assert.Empty(t, w.r.changedPod(marked, with(initialized, own, ready)), "a condition of the kubelet")
+
+	w.Update(with(initialized))
+	assert.Equal(t, []string{"patch pods/status web"}, w.settle())
+	assert.Equal(t, corev1.ConditionTrue, podstate.Condition(w.pod("ns", "web"), "c/p").Status)
+}
+
 // Case podprobemarker 30.
 func TestMarksStayAfterThePodProbeMarker(t *testing.T) {
 	w := newWorld(t, node("n1"), newMarker("m", "p"), newPod("web"))
