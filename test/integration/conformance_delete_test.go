@@ -16,6 +16,7 @@ import (
 // checkDelete deletes an object once, and checks that preconditions about another object fail.
 func checkDelete(t *testing.T, k *kind) {
 	created := k.create(t, "deleted")
+	k.free(t, created)
 	err := k.client().Delete(t.Context(), created.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions("another")})
 	assert.True(t, apierrors.IsConflict(err), "%v", err)
 	uid := metav1.NewUIDPreconditions(string(created.GetUID()))
@@ -35,8 +36,9 @@ func (k *kind) gone(t *testing.T, object *unstructured.Unstructured) bool {
 func checkDeleteCollection(t *testing.T, k *kind) {
 	batch := "batch=" + k.run
 	for _, name := range []string{"batch-1", "batch-2"} {
-		_, err := k.client().Create(t.Context(), withLabel(k.object(name), "batch", k.run), metav1.CreateOptions{})
+		created, err := k.client().Create(t.Context(), withLabel(k.object(name), "batch", k.run), metav1.CreateOptions{})
 		require.NoError(t, err)
+		k.free(t, created)
 	}
 	other := k.create(t, "no-batch")
 	require.NoError(t, k.client().DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: batch}))
@@ -50,12 +52,13 @@ func checkDeleteCollection(t *testing.T, k *kind) {
 func checkFinalizers(t *testing.T, k *kind) {
 	object := k.object("held")
 	object.SetFinalizers([]string{"example.com/hold"})
-	_, err := k.client().Create(t.Context(), object, metav1.CreateOptions{})
+	created, err := k.client().Create(t.Context(), object, metav1.CreateOptions{})
 	require.NoError(t, err)
+	assert.Contains(t, created.GetFinalizers(), "example.com/hold")
 	require.NoError(t, k.client().Delete(t.Context(), object.GetName(), metav1.DeleteOptions{}))
 	held := k.get(t, "held")
 	assert.NotNil(t, held.GetDeletionTimestamp())
-	assert.Equal(t, object.GetFinalizers(), held.GetFinalizers())
+	assert.Equal(t, created.GetFinalizers(), held.GetFinalizers())
 
 	body := []byte(`{"metadata":{"finalizers":["example.com/hold","example.com/late"]}}`)
 	_, err = k.client().Patch(t.Context(), object.GetName(), types.MergePatchType, body, metav1.PatchOptions{})

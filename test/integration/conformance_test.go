@@ -71,7 +71,7 @@ func TestConformanceOfNamespaceDeletion(t *testing.T) {
 		if !k.about.ClusterScoped {
 			k.run, k.namespace = namespace, namespace
 			k.prepare(t, namespace)
-			k.create(t, "last")
+			k.free(t, k.create(t, "last"))
 			inside = append(inside, k)
 		}
 	}

@@ -165,6 +165,7 @@ func TestConformanceOfGarbageCollection(t *testing.T) {
 			owner := k.create(t, "owner-"+map[metav1.DeletionPropagation]string{
 				metav1.DeletePropagationForeground: "f", metav1.DeletePropagationBackground: "b", metav1.DeletePropagationOrphan: "o",
 			}[way])
+			k.free(t, owner)
 			k.dependent(t, namespace, owner)
 			all = append(all, deleted{k, way, owner})
 		}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -201,6 +202,15 @@ func (k *kind) create(t *testing.T, name string) *unstructured.Unstructured {
 	created, err := k.client().Create(t.Context(), k.object(name), metav1.CreateOptions{})
 	require.NoError(t, err)
 	return created
+}
+
+// free removes the finalizers that the API gives to new objects of some kinds. Their controllers, which remove them after a deletion, do
+// not run.
+func (k *kind) free(t *testing.T, object *unstructured.Unstructured) {
+	t.Helper()
+	body := []byte(`{"metadata":{"finalizers":null}}`)
+	_, err := k.client().Patch(t.Context(), object.GetName(), types.MergePatchType, body, metav1.PatchOptions{})
+	require.NoError(t, err)
 }
 
 // get reads the object in the version of the example.

@@ -85,7 +85,7 @@ func TestConformanceOfQuota(t *testing.T) {
 // exceed creates one object more than the quota allows.
 func (k *kind) exceed(t *testing.T, name corev1.ResourceName) {
 	t.Helper()
-	k.create(t, "quota-1")
+	k.free(t, k.create(t, "quota-1"))
 	k.create(t, "quota-2")
 	assert.Equal(t, int64(2), used(t, k.namespace, name), "shown at once")
 	third := func(dryRun ...string) error {

@@ -2,7 +2,7 @@ package pub
 
 // Names of jobs. Users, other programs and objects of older releases depend on every one.
 const (
-	// DeletionProtectionFinalizer is on an ImagePullJob that has copies of pull secrets.
+	// DeletionProtectionFinalizer is on an ImagePullJob until it is complete, or deleted and its copies of pull secrets are released.
 	DeletionProtectionFinalizer = "apps.kruise.io/deletion-protection"
 	// DaemonConfigNamespace holds the copies of pull secrets that node agents read, unless DaemonConfigNamespaceEnv says
 	// otherwise.

@@ -55,7 +55,8 @@ func TestJobLimitsConcurrentNodes(t *testing.T) {
 			assert.True(t, status.StartTime.Time.Equal(now))
 			status.StartTime, status.CompletionTime = nil, nil
 			assert.Equal(t, v1beta1.ImagePullJobStatus{Desired: 5, Succeeded: 5, Message: "job has completed"}, status)
-			w.Writes()
+			w.settle("a")
+			assert.Empty(t, w.job("a").Finalizers)
 			assert.Zero(t, w.step("a"))
 			assert.Empty(t, w.Writes(), "it stays")
 		})

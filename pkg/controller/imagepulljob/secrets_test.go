@@ -19,10 +19,7 @@ import (
 )
 
 func with(secrets ...string) func(*v1beta1.ImagePullJob) {
-	return func(job *v1beta1.ImagePullJob) {
-		job.Spec.PullSecrets = secrets
-		job.Finalizers = []string{pub.DeletionProtectionFinalizer}
-	}
+	return func(job *v1beta1.ImagePullJob) { job.Spec.PullSecrets = secrets }
 }
 
 func source(password string) *corev1.Secret {
@@ -219,6 +216,18 @@ func TestJobWithSecretsIsHeldUntilTheyAreReleased(t *testing.T) {
 	assert.Empty(t, w.copies(), "first the one, then the other")
 	w.step("a")
 	assert.Len(t, w.copies(), 1)
+}
+
+// The client that deletes a job can still read it, whether or not the job has pull secrets.
+func TestJobWithoutSecretsIsHeldUntilItsNextPass(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", func(job *v1beta1.ImagePullJob) { job.Finalizers = nil }))...)
+	w.step("a")
+	assert.Equal(t, []string{pub.DeletionProtectionFinalizer}, w.job("a").Finalizers, "a job of an older release gets it")
+	w.settle("a")
+	w.edit("a", func(job *v1beta1.ImagePullJob) { job.DeletionTimestamp = &metav1.Time{Time: now} })
+	w.step("a")
+	assert.Equal(t, []string{"update imagepulljobs a"}, w.Writes())
+	assert.Empty(t, w.job("a").Finalizers)
 }
 
 // Case image-predownload 29.

@@ -40,7 +40,9 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 // newJob returns a job with the server's defaults.
 func newJob(name string, edits ...func(*v1beta1.ImagePullJob)) *v1beta1.ImagePullJob {
 	job := &v1beta1.ImagePullJob{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Generation: 1},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Generation: 1, Finalizers: []string{pub.DeletionProtectionFinalizer},
+		},
 		Spec: v1beta1.ImagePullJobSpec{Image: "nginx:1.9.1", ImagePullJobTemplate: v1beta1.ImagePullJobTemplate{
 			PullPolicy:       &v1beta1.PullPolicy{TimeoutSeconds: ptr.To[int32](600), BackoffLimit: ptr.To[int32](3)},
 			CompletionPolicy: v1beta1.CompletionPolicy{Type: v1beta1.CompletionPolicyAlways}, ImagePullPolicy: v1beta1.PullIfNotPresent,

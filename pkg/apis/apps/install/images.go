@@ -43,10 +43,10 @@ func storedTag(old *apps.NodeImage, image, tag string) apps.ImageTagSpec {
 	return apps.ImageTagSpec{}
 }
 
-// DefaultImagePullJob gives a new job with pull secrets the finalizer that lets the controller remove its
-// copies of them. A job cannot get secrets later, so a job without secrets does not need the finalizer.
+// DefaultImagePullJob gives a new job the finalizer that lets the controller remove its copies of pull secrets. A job without pull
+// secrets gets it too: the client that deletes a job can still read it until the controller lets it go.
 func DefaultImagePullJob(job, old *apps.ImagePullJob) {
-	if old == nil && len(job.Spec.PullSecrets) > 0 && !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer) {
+	if old == nil && !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer) {
 		job.Finalizers = append(slices.Clone(job.Finalizers), pub.DeletionProtectionFinalizer)
 	}
 }

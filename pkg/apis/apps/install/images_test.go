@@ -64,7 +64,7 @@ func TestDefaultImagePullJob(t *testing.T) {
 		"with secrets":    {job(secrets, nil), nil, protected},
 		"another is kept": {job(secrets, []string{"a/b"}), nil, []string{"a/b", pub.DeletionProtectionFinalizer}},
 		"it is there":     {job(secrets, protected), nil, protected},
-		"without secrets": {job(nil, nil), nil, nil},
+		"without secrets": {job(nil, nil), nil, protected},
 		"update":          {job(secrets, nil), job(secrets, nil), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
