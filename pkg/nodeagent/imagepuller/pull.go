@@ -112,10 +112,11 @@ func (c *Controller) whenFree(ctx context.Context, p *pull, since *metav1.Time) 
 		since = c.time()
 	}
 	c.say(p, func(now *v1beta1.ImageTagStatus) { now.Phase, now.StartTime = v1beta1.ImagePhasePulling, since })
-	// The rest of the deadline can be negative after a long outage of the agent. The pull then fails at once.
+	// The rest of the deadline can be negative after a long outage of the agent. The pull then fails at once. A second is added, because
+	// the start time has whole seconds. So the deadline of the job, which began earlier, is over first, and the job can say so.
 	if deadline := p.task.Load().Deadline; deadline > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, since.Add(deadline).Sub(c.config.Clock.Now()), errDeadline)
+		ctx, cancel = context.WithTimeoutCause(ctx, since.Add(deadline+time.Second).Sub(c.config.Clock.Now()), errDeadline)
 		defer cancel()
 	}
 	return c.pull(ctx, p)

@@ -104,10 +104,32 @@ func TestDeadlineEndsAllAttempts(t *testing.T) {
 				report := w.report("nginx", "1")
 				assert.Equal(t, v1beta1.ImagePhaseFailed, report.Phase)
 				assert.Equal(t, "pulling exceeds the activeDeadlineSeconds", report.Message)
-				assert.Equal(t, time.Minute, report.CompletionTime.Sub(report.StartTime.Time))
+				assert.Equal(t, 61*time.Second, report.CompletionTime.Sub(report.StartTime.Time))
 			})
 		})
 	}
+}
+
+// Case image-predownload 18: the start time that the agent reports has whole seconds. The pull still gets the whole deadline, so its job
+// can end first.
+func TestPullGetsItsWholeDeadline(t *testing.T) {
+	deadline := func(t *v1beta1.ImageTagSpec) { t.PullPolicy.ActiveDeadlineSeconds = ptr.To[int64](60) }
+	inWorld(t, wants("nginx", tag("1", tries(50, 100), deadline)), func(w *world) {
+		var began time.Time
+		w.runtime.answers(func(ctx context.Context, r request) (string, error) {
+			if began.IsZero() {
+				began = time.Now()
+			}
+			return refuse(ctx, r)
+		})
+		agenttest.Pass(800 * time.Millisecond)
+		w.start()
+		require.NotZero(t, began.Nanosecond(), "it does not begin at a full second")
+		agenttest.Pass(time.Until(began.Add(time.Minute)))
+		assert.Equal(t, v1beta1.ImagePhasePulling, w.report("nginx", "1").Phase)
+		agenttest.Pass(10 * time.Second)
+		assert.Equal(t, "pulling exceeds the activeDeadlineSeconds", w.report("nginx", "1").Message)
+	})
 }
 
 // secret returns a pull secret with a password for one registry.
