@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // formerAnnotation is the UID that an object had in kruise-apiserver. Only a server sets UIDs, so an object that was created after the
@@ -211,13 +213,17 @@ func (r *returning) write(ctx context.Context, d definition, client dynamic.Reso
 	wanted := now.DeepCopy()
 	wanted.SetAPIVersion(d.group + "/" + Version)
 	wanted.SetManagedFields(nil)
+	// An old release of the manager may not know this finalizer, and would never remove it. Later ones add it themselves.
+	if old == nil || !slices.Contains(old.GetFinalizers(), pub.DeletionProtectionFinalizer) {
+		withoutFinalizer(wanted, pub.DeletionProtectionFinalizer)
+	}
 	var err error
 	switch {
 	case old == nil:
 		old, err = r.create(ctx, client, wanted)
-		// kube-apiserver creates nothing in a namespace that is being deleted, and that waits for kruise-apiserver.
+		// kube-apiserver creates no object in a terminating namespace. The namespace ends only after its objects in kruise-apiserver are gone.
 		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-			r.say("  %s is left out, because its namespace is being deleted", keyOf(d, now))
+			r.say("  %s is not created, because its namespace is being deleted; if you need it, create both again", keyOf(d, now))
 			return nil
 		}
 		if err != nil {
@@ -253,6 +259,15 @@ func (r *returning) write(ctx context.Context, d definition, client dynamic.Reso
 		}
 	}
 	return r.deleteToo(ctx, client, old, now)
+}
+
+// withoutFinalizer removes a finalizer from an object in memory.
+func withoutFinalizer(object *unstructured.Unstructured, name string) {
+	kept := slices.DeleteFunc(object.GetFinalizers(), func(finalizer string) bool { return finalizer == name })
+	if len(kept) == 0 {
+		kept = nil // An empty list would differ from a missing one.
+	}
+	object.SetFinalizers(kept)
 }
 
 // create creates an object in the take-over version, and remembers its former UID in an annotation. The fields that a

@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // exported is a store that exports objects.
@@ -226,8 +228,8 @@ func TestObjectsOfATerminatingNamespaceDoNotReturn(t *testing.T) {
 	assert.Equal(t, map[string]any{"image": "v2"}, olds["same"].Object["spec"], "the others return")
 }
 
-// Whoever deleted the namespace found only the objects of kruise-apiserver.
-func TestFinalizersGoThoughTheNamespaceIsGone(t *testing.T) {
+// The deletion of a namespace deletes only the objects in kruise-apiserver.
+func TestFinalizersAreRemovedAfterTheNamespaceWasDeleted(t *testing.T) {
 	t.Parallel()
 	old := behindDoor(cloneSet("a", "1", "v1"))
 	old.SetFinalizers([]string{"example.com/waits"})
@@ -250,5 +252,27 @@ func TestFinalizersGoThoughTheNamespaceIsGone(t *testing.T) {
 			_, err = command.Dynamic.Resource(namespaceResource).Get(t.Context(), "ns", metav1.GetOptions{})
 			assert.True(t, apierrors.IsNotFound(err), "%v", err)
 		})
+	}
+}
+
+// An old release of the manager would never remove the finalizer.
+func TestFinalizerOfThisReleaseDoesNotReturn(t *testing.T) {
+	t.Parallel()
+	with := func(object *unstructured.Unstructured, finalizers ...string) *unstructured.Unstructured {
+		object.SetFinalizers(finalizers)
+		return object
+	}
+	command := newReturn(t, exported{
+		with(cloneSet("new", "1", "v1"), pub.DeletionProtectionFinalizer),
+		with(cloneSet("changed", "2", "v2"), pub.DeletionProtectionFinalizer, "example.com/theirs"),
+		with(cloneSet("had", "3", "v2"), pub.DeletionProtectionFinalizer),
+	}, behindDoor(cloneSet("changed", "2", "v1")), with(behindDoor(cloneSet("had", "3", "v1")), pub.DeletionProtectionFinalizer))
+	for range 2 {
+		require.NoError(t, command.returnChanges(t.Context(), &record{}))
+		olds, err := command.olds(t.Context())
+		require.NoError(t, err)
+		assert.Empty(t, olds["new"].GetFinalizers())
+		assert.Equal(t, []string{"example.com/theirs"}, olds["changed"].GetFinalizers())
+		assert.Equal(t, []string{pub.DeletionProtectionFinalizer}, olds["had"].GetFinalizers())
 	}
 }

@@ -179,7 +179,7 @@ func (t *Takeover) show(r *report) {
 	t.say("  %d objects, %d bytes in the store, %s", r.Objects, r.Bytes, space)
 }
 
-// removeFinalizers removes all finalizers of an old object, which nobody serves to their controllers.
+// removeFinalizers removes all finalizers of an old object. No server serves it to their controllers, so these cannot remove them.
 func (t *Takeover) removeFinalizers(ctx context.Context, client dynamic.ResourceInterface, object *unstructured.Unstructured) error {
 	if len(object.GetFinalizers()) == 0 {
 		return nil
@@ -208,8 +208,8 @@ func isNamespaceMissing(err error) bool {
 	return details != nil && details.Group == "" && details.Kind == namespaceResource.Resource
 }
 
-// inNamespace creates a namespace, calls do, and deletes the namespace. A namespace can be gone while old objects in it still exist:
-// whoever deletes a namespace only finds the objects of kruise-apiserver. A namespace that somebody else has created stays.
+// inNamespace creates a namespace, calls do, and deletes the namespace. Old objects can outlive their namespace: the
+// deletion of a namespace deletes only the objects in kruise-apiserver. A namespace that somebody else has created stays.
 func (t *Takeover) inNamespace(ctx context.Context, name string, do func() error) error {
 	namespaces := t.Dynamic.Resource(namespaceResource)
 	wanted := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}

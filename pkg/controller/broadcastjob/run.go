@@ -34,7 +34,7 @@ func (r *Reconciler) run(job *v1beta1.BroadcastJob, view *engine.View, c *census
 			Message: fmt.Sprintf("Number of active pods %d is greater than parallelism %d", running, parallelism)})
 		return
 	}
-	// Misfits count as active until they are gone, because they may still run.
+	// Misfits count as active in the pass that deletes them.
 	room := max(0, parallelism-c.counts[active])
 	v.err = r.create(job, view, c, stage, c.missing[:min(room, len(c.missing))])
 }

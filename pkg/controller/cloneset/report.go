@@ -34,10 +34,10 @@ type podsToDelete struct {
 	guard engine.Guard
 }
 
-// clear removes the names of deleted Pods from spec.scaleStrategy.podsToDelete, and returns the CloneSet after that. This comes before
-// new Pods are created, because a Pod that takes over the claims of a deleted one also has its name. It never overwrites a user's edit of that list. The
-// patch names the resourceVersion of the list that it was computed from, so any change since then refuses it. pods are the active
-// Pods of the pass: a Pod that is terminating counts as deleted.
+// clear removes the names of deleted Pods from spec.scaleStrategy.podsToDelete, and returns the updated CloneSet. Call it before new
+// Pods are created: a Pod that reuses the claims of a deleted Pod also has its name, and must not be deleted. It never overwrites a
+// user's edit of that list. The patch names the resourceVersion of the list that it was computed from, so any change since then refuses
+// it. pods are the active Pods of the pass: a Pod that is terminating counts as deleted.
 func (r *podsToDelete) clear(ctx context.Context, set *v1beta1.CloneSet, pods []*corev1.Pod) (*v1beta1.CloneSet, error) {
 	if len(set.Spec.ScaleStrategy.PodsToDelete) == 0 {
 		return set, nil

@@ -370,7 +370,7 @@ func TestClaimsOfALostPodAreReused(t *testing.T) {
 }
 
 // A Pod that takes over the claims of a deleted one also has its name. podsToDelete means the deleted one.
-func TestPodsToDeleteDoesNotMeanTheNextPodOfTheName(t *testing.T) {
+func TestPodsToDeleteKeepsANewPodOfTheSameName(t *testing.T) {
 	w := rolled(t, "", newSet(2, dataClaims("1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = true }))
 	doomed := w.names()[0]
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.PodsToDelete = []string{doomed} })

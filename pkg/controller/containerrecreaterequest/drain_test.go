@@ -127,8 +127,8 @@ func TestPodReturnsToServiceWithoutHolders(t *testing.T) {
 	}
 }
 
-// The key of a request does not tell it from a later request of the same name.
-func TestPodReturnsToServiceWhenARequestForAnotherPodHasTheName(t *testing.T) {
+// Requests with the same name have the same readiness key.
+func TestPodReturnsToServiceWhenARequestOfTheSameNameTargetsAnotherPod(t *testing.T) {
 	w := newWorld(t, newPod(), newRequest(unready(30)))
 	w.settle()
 	w.gone("containerrecreaterequests")

@@ -29,7 +29,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (
 		return r.finish(ctx, job)
 	// The finalizer is stored before the first Secret is copied. Without it, a deleted job could leave copies of credentials behind. New
 	// jobs have it already.
-	case !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer):
+	case len(job.Spec.PullSecrets) > 0 && !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer):
 		// The write is an event, and its pass goes on with the pull.
 		protected := job.DeepCopy()
 		protected.Finalizers = append(protected.Finalizers, pub.DeletionProtectionFinalizer)

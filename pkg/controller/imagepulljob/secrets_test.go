@@ -220,10 +220,12 @@ func TestJobWithSecretsIsHeldUntilTheyAreReleased(t *testing.T) {
 
 // The client that deletes a job can still read it, whether or not the job has pull secrets.
 func TestJobWithoutSecretsIsHeldUntilItsNextPass(t *testing.T) {
-	w := newWorld(t, append(nodeImages(1), newJob("a", func(job *v1beta1.ImagePullJob) { job.Finalizers = nil }))...)
-	w.step("a")
-	assert.Equal(t, []string{pub.DeletionProtectionFinalizer}, w.job("a").Finalizers, "a job of an older release gets it")
+	w := newWorld(t, append(nodeImages(1), newJob("a"), newJob("b", func(job *v1beta1.ImagePullJob) { job.Finalizers = nil }))...)
+	w.settle("b")
+	assert.Empty(t, w.job("b").Finalizers, "a job that was taken over stays as it is")
 	w.settle("a")
+	assert.Equal(t, []string{pub.DeletionProtectionFinalizer}, w.job("a").Finalizers)
+	w.Writes()
 	w.edit("a", func(job *v1beta1.ImagePullJob) { job.DeletionTimestamp = &metav1.Time{Time: now} })
 	w.step("a")
 	assert.Equal(t, []string{"update imagepulljobs a"}, w.Writes())

@@ -50,8 +50,8 @@ func lost(pod *corev1.Pod) bool {
 
 // order is the state of a Pod.
 type order struct {
-	// open are the keys of the containers that may start: those of the highest priority that is waited for, and of all above. The last
-	// one is the lowest.
+	// open are the keys of the priorities that may start: the highest one that is not satisfied, and all above it. The last one is the
+	// lowest.
 	open []string
 	// done is true if they are all keys.
 	done bool

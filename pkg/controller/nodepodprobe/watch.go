@@ -26,7 +26,7 @@ func nodeChanged(before, after metav1.Object) bool {
 func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.NamespacedName) {
 	b, _ := before.(*corev1.Pod)
 	a, _ := after.(*corev1.Pod)
-	if b != nil && a != nil && !worthAPass(b, a) && !r.remarked(b, a) {
+	if b != nil && a != nil && !worthAPass(b, a) && !r.probeConditionChanged(b, a) {
 		return nil
 	}
 	// Both versions are looked at: the Pod may be listed because of the labels that it had.
@@ -39,15 +39,15 @@ func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.Names
 }
 
 // worthAPass reports whether a change of a Pod may change its probes or its marks. The address is part of an entry, and other
-// clients may remove marks from the labels and annotations. For marks in conditions, see remarked.
+// clients may remove marks from the labels and annotations. For marks in conditions, see probeConditionChanged.
 func worthAPass(before, after *corev1.Pod) bool {
 	return before.UID != after.UID || podprobe.OnNode(before) != podprobe.OnNode(after) || before.Status.PodIP != after.Status.PodIP ||
 		!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations)
 }
 
-// remarked reports whether the status of a condition that a probe of a listed Pod writes has changed. Another client may have removed
-// the condition. Other conditions do not count: the kubelet changes them often.
-func (r *Reconciler) remarked(before, after *corev1.Pod) bool {
+// probeConditionChanged reports whether a condition that a probe of a listed Pod writes has changed its status. Another client may
+// have removed the condition. Other conditions do not count: the kubelet changes them often.
+func (r *Reconciler) probeConditionChanged(before, after *corev1.Pod) bool {
 	if !r.listed(after) {
 		return false
 	}

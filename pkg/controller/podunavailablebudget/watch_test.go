@@ -85,7 +85,7 @@ func TestAdoptedReplicaSetCausesACount(t *testing.T) {
 }
 
 // The Pods of a Deployment name its ReplicaSets, and these the Deployment. No budget reaches them from above the Deployment.
-func TestControllerOfADeploymentHidesNoBudget(t *testing.T) {
+func TestControllerOfADeploymentIsIgnored(t *testing.T) {
 	w := newWorld(t, newBudget(target("apps.kruise.io/v1beta1", "UnitedDeployment", "u"), called("a")),
 		newBudget(target("apps/v1", "Deployment", "d")))
 	w.Observe()

@@ -35,9 +35,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	due := r.counts.take(set.UID)
 	v, err := r.observe(set)
 	if err == nil {
-		// Until its first pass, this process has seen Pods that another one may have counted. A Pod that nobody has counted is one more.
+		// Before the first pass of this process, the former leader may have counted the Pods already. So the Pods are counted again only if
+		// there are more of them, or more updated ones, than in the status.
 		if !r.counts.hasPassed(set.UID) {
-			due = len(v.pods) > int(set.Status.MatchedPods)
+			updated := v.countUpdated()
+			due = len(v.pods) > int(set.Status.MatchedPods) || due && updated > int(set.Status.UpdatedPods)
 		}
 		v.due = due
 		// The pause counts from the end of the pass.
@@ -85,15 +87,15 @@ func (r *Reconciler) pass(ctx context.Context, v *view) error {
 			flips = append(flips, v.pods[i].Pod)
 		}
 	}
-	flipped, unflipped := r.flip(ctx, v, flips)
+	flipped, flipErr := r.flip(ctx, v, flips)
 	if flipped > 0 {
-		return unflipped
+		return flipErr
 	}
 	// The Pods are as the caches showed them at the start. Each write decides again on what it replaces.
 	chosen, err := v.choose()
 	if err != nil {
-		return errors.Join(unflipped, err)
+		return errors.Join(flipErr, err)
 	}
 	allowed := r.each(v, chosen.allowed, func(pod *corev1.Pod) error { return r.setUpgradable(ctx, set, pod, true) })
-	return errors.Join(unflipped, allowed, r.refuse(ctx, v, chosen.refused), r.upgrade(ctx, v, chosen.upgrade, latest))
+	return errors.Join(flipErr, allowed, r.refuse(ctx, v, chosen.refused), r.upgrade(ctx, v, chosen.upgrade, latest))
 }

@@ -186,6 +186,29 @@ func TestNewLeaderKeepsTheCountersWithoutUpdates(t *testing.T) {
 	assert.Equal(t, [4]int32{3, 3, 3, 3}, w.counters(), "nobody has counted the third Pod")
 }
 
+// The number of Pods alone does not show that others took their places.
+func TestNewLeaderCountsUpdatedPodsThatNobodyHasCounted(t *testing.T) {
+	w := newWorld(t, notUpdate)
+	w.pass()
+	for _, pod := range w.start(2) {
+		w.watchPod(nil, pod)
+	}
+	w.pass()
+	w.edit(image("s:2"))
+	w.settle()
+	require.Equal(t, [4]int32{2, 0, 2, 0}, w.counters())
+
+	standby, skeleton := build(w.Deps, Options{Namespace: controllertest.SystemNamespace})
+	c, err := skeleton.Build()
+	require.NoError(t, err)
+	require.NoError(t, w.Kube.CoreV1().Pods("ns").Delete(t.Context(), w.Pods()[0].Name, metav1.DeleteOptions{}))
+	w.Observe()
+	standby.changedPod(nil, w.start(1, func(pod *corev1.Pod) { pod.Name = "web-new" })[0])
+	w.r, w.c = standby, c
+	w.pass()
+	assert.Equal(t, [4]int32{2, 1, 2, 1}, w.counters())
+}
+
 // The first Pod makes a count due. The second one is created after that pass has listed the Pods.
 func TestPodThatIsCreatedDuringAPassIsCountedByTheNextOne(t *testing.T) {
 	w := newWorld(t, notUpdate)

@@ -47,8 +47,8 @@ func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.Names
 	return keys
 }
 
-// changedNamespace returns the SidecarSets for which new labels of a namespace change which Pods they select, or which new Pods can lack
-// them. A new namespace has no Pods yet, and a deleted one has none left.
+// changedNamespace returns the SidecarSets that a change of the labels of a namespace affects: they start or stop selecting the
+// namespace, or its new Pods start or stop being sent to admission. A new namespace has no Pods yet, and a deleted one has none left.
 func (r *Reconciler) changedNamespace(before, after metav1.Object) (keys []types.NamespacedName) {
 	old, _ := before.(*corev1.Namespace)
 	namespace, _ := after.(*corev1.Namespace)

@@ -162,7 +162,7 @@ func (r *Reconciler) pass(ctx context.Context, united *v1beta1.UnitedDeployment)
 		return reconcile.Result{}, r.stop(united, eventFind, err)
 	}
 	p.judge()
-	if err := r.remember(ctx, p); err != nil {
+	if err := r.storeUnschedulable(ctx, p); err != nil {
 		return reconcile.Result{}, err
 	}
 	failed := r.execute(ctx, p)

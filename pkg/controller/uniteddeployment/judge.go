@@ -107,16 +107,16 @@ func (p *pass) judgeSubset(s *subset, adaptive *v1beta1.AdaptiveUnitedDeployment
 	}
 }
 
-// remember stores which subsets have become unschedulable, before replicas follow from it. The Pods that waited are deleted then, so a
-// later pass could not judge the same way. Reserved Pods stay, and have their marks in labels.
-func (r *Reconciler) remember(ctx context.Context, p *pass) error {
-	if p.reserves() || !slices.ContainsFunc(p.subsets, (*subset).excluded) {
+// storeUnschedulable stores which subsets have become unschedulable, before replicas move to other subsets. The move deletes the pending
+// Pods, so a later pass could not find the condition again. Reserved Pods are kept and have labels, so they need no such write.
+func (r *Reconciler) storeUnschedulable(ctx context.Context, p *pass) error {
+	if p.reserves() || !slices.ContainsFunc(p.subsets, (*subset).newlyUnschedulable) {
 		return nil
 	}
 	client := r.statuses.Client(p.united.Namespace)
 	stored, err := controller.UpdateStatus(ctx, client, p.united, func(fresh *v1beta1.UnitedDeployment) error {
 		for _, s := range p.subsets {
-			if s.excluded() {
+			if s.newlyUnschedulable() {
 				setCondition(&fresh.Status, s)
 			}
 		}
@@ -133,8 +133,8 @@ func (r *Reconciler) remember(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// excluded reports whether this pass has found that the subset is unschedulable.
-func (s *subset) excluded() bool {
+// newlyUnschedulable reports whether this pass has found that the subset is unschedulable.
+func (s *subset) newlyUnschedulable() bool {
 	return !s.marked && s.schedulable != nil && s.schedulable.Status == corev1.ConditionFalse
 }
 

@@ -14,7 +14,7 @@ import (
 	"kruise.io/kruise/pkg/workload/spread"
 )
 
-// nodeDelay is the time until a Pod is looked at again whose node the cache does not have yet. No event of the Pod says when it has.
+// nodeDelay is the delay until a Pod is looked at again whose node is not in the cache yet. The arrival of the node is no event of the Pod.
 const nodeDelay = 5 * time.Second
 
 // version is the active Pods of one version. subsets has one element for each subset of the spec, in the same order.
@@ -34,13 +34,13 @@ type assignment struct {
 	byName map[string]*corev1.Pod
 	// changed are copies of the Pods that change.
 	changed map[string]*corev1.Pod
-	// again is when Pods are looked at again that could not be classified, or zero.
+	// again is the delay until Pods that could not be classified are looked at again, or zero if there are none.
 	again time.Duration
 }
 
 // assign returns the Pods with the metadata that they must have, by name. It contains only Pods that change. First the Pods are
 // sorted by their annotation, then those without one are classified by their node, and then the costs follow from both. again is the
-// delay until another pass may classify more Pods, or zero.
+// delay until the next pass for Pods that could not be classified, or zero.
 func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*corev1.Pod, now time.Time) (
 	changed map[string]*corev1.Pod, again time.Duration) {
 	a := &assignment{object: object, target: t, pods: pods, now: now, byName: map[string]*corev1.Pod{}, changed: map[string]*corev1.Pod{}}

@@ -128,7 +128,7 @@ func (r *Reconciler) podChanged(before, after metav1.Object) (keys []types.Names
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
 	if old != nil && pod != nil {
-		keys = r.relabelled(old, pod)
+		keys = r.affectedByLabels(old, pod)
 		if !differs(old, pod) {
 			return keys
 		}
@@ -164,9 +164,10 @@ func differs(old, pod *corev1.Pod) bool {
 		(subset.UnschedulableSince(old) == nil) != (subset.UnschedulableSince(pod) == nil)
 }
 
-// relabelled returns the WorkloadSpreads that select only one of two versions of a Pod, or that count them as two versions of the workload.
+// affectedByLabels returns the WorkloadSpreads that a change of a Pod's labels affects: they start or stop selecting the Pod, or count it
+// under another version of the workload.
 // Other labels change often, and cause no pass.
-func (r *Reconciler) relabelled(old, pod *corev1.Pod) (keys []types.NamespacedName) {
+func (r *Reconciler) affectedByLabels(old, pod *corev1.Pod) (keys []types.NamespacedName) {
 	if maps.Equal(old.Labels, pod.Labels) {
 		return nil
 	}

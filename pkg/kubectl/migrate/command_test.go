@@ -9,7 +9,7 @@ import (
 )
 
 // Case kubectl-plugin 14: a Pod that is terminating is still one of the Pods.
-func TestDeploymentIsSettledWithoutOtherPods(t *testing.T) {
+func TestDeploymentIsSettledWithoutExtraOrTerminatingPods(t *testing.T) {
 	for name, test := range map[string]struct {
 		status appsv1.DeploymentStatus
 		want   bool

@@ -29,7 +29,7 @@ func NewStatus(factory cmdutil.Factory, streams genericiooptions.IOStreams) *cob
 	options := kubectlrollout.NewRolloutStatusOptions(streams)
 	detail := false
 	flags := command.Flags()
-	flags.Lookup("revision").Usage += " Only Deployments have the number of their revision; other kinds ignore the flag."
+	flags.Lookup("revision").Usage += " Only Deployments support this flag. It is ignored for all other kinds."
 	flags.BoolVarP(&detail, "detail", "d", detail, "Also print the names of the updated Pods.")
 	command.Run = func(command *cobra.Command, args []string) {
 		cmdutil.CheckErr(status(command, factory, options, args, detail))

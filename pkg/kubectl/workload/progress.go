@@ -33,8 +33,8 @@ type Progress struct {
 // Done reports whether the rollout has reached its target.
 func (p Progress) Done() bool { return p.Observed && p.Updated >= p.Target && p.Missing == 0 }
 
-// Waiting returns how many Pods a rollout that is not done waits for: those that are not ready, old ones too, as kubectl counts them for
-// StatefulSets. If all are ready, it waits for the missing ones.
+// Waiting returns how many Pods an unfinished rollout waits for. It counts old and new Pods that are not ready, as kubectl does for
+// StatefulSets. If all Pods are ready, it returns Missing.
 func (p Progress) Waiting() int {
 	if p.Ready < p.Wanted {
 		return p.Wanted - p.Ready

@@ -72,7 +72,7 @@ type Texts struct {
 	// PartitionDone is about a partitioned rollout that is done. It has a verb for the number of updated Pods. If it is empty, the text
 	// is that of every rollout.
 	PartitionDone string
-	// InPlace is true if these two are about rollouts that update Pods in place, with and without a partition, and not about others.
+	// InPlace is true if Waiting and PartitionDone apply only to rollouts that update Pods in place, with or without a partition.
 	InPlace bool
 	// NoRevision says that there is no older revision.
 	NoRevision string

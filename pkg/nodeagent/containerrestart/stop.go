@@ -107,12 +107,16 @@ func (c *Controller) podIP(ctx context.Context, r *request, hook *corev1.Lifecyc
 		return "", nil
 	}
 	pod, err := c.config.Client.Pods(r.Namespace).Get(ctx, r.Spec.PodName, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return "", fmt.Errorf("get Pod for its address: %w", err)
-	}
-	// The Pod is gone, so its containers stop and the request ends. Another Pod of the name must not get the request of the hook.
-	if err != nil || string(pod.UID) != r.Labels[pub.ContainerRecreateRequestPodUIDKey] {
+	switch {
+	// The Pod is gone, so its containers stop and the request ends.
+	case apierrors.IsNotFound(err):
 		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("get Pod for its address: %w", err)
+	// Another Pod of the name must not get the HTTP request of the hook.
+	case string(pod.UID) != r.Labels[pub.ContainerRecreateRequestPodUIDKey]:
+		return "", nil
+	default:
+		return pod.Status.PodIP, nil
 	}
-	return pod.Status.PodIP, nil
 }

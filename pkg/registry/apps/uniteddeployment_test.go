@@ -185,7 +185,7 @@ func TestBoundsCanBeReplacedWithReplicas(t *testing.T) {
 }
 
 // After the last bound is gone, the minReplicas of 0 that the server has added would put all Pods into the first subset.
-func TestLowerBoundsOfTheServerGoWithTheLastBound(t *testing.T) {
+func TestDefaultedMinReplicasAreRemovedWithTheLastBound(t *testing.T) {
 	scheme := runtime.NewScheme()
 	require.NoError(t, install.Install(scheme))
 	strategy := unitedDeploymentKind(t).Strategy(scheme)

@@ -62,9 +62,9 @@ func Judge(pod *corev1.Pod, container *corev1.Container, recorded record.Contain
 
 // JudgeAtOnce is Judge for a caller that cannot wait: it returns Done or Pending.
 //
-// The node agent may be gone, so an instance that it has not reported counts as the new one. A runtime may report another tag of the
-// same image. An instance that is not the recorded one counts as the new one then, if the node reports that it has observed the newest
-// spec.
+// An instance that the node agent has not reported counts as new, because the agent may be gone. A runtime may report another tag of
+// the same image. Such an instance counts as new if its container ID has changed, and either its image ID has changed or the node has
+// observed the newest spec.
 func JudgeAtOnce(pod *corev1.Pod, container *corev1.Container, recorded record.ContainerStatus, report *containerreport.Report) Verdict {
 	switch Judge(pod, container, recorded, report) {
 	case Done, Unreported:

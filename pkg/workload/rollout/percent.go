@@ -66,8 +66,8 @@ func DaemonSetPartition(value *intstr.IntOrString, nodes int) (int, error) {
 	return min(partition, nodes), err
 }
 
-// UnlimitedDaemonSetPartition is DaemonSetPartition for a rollout that also reaches Pods on other nodes, on which none is to run any
-// more. An integer can be more than the number of nodes, and 100% keeps all Pods.
+// UnlimitedDaemonSetPartition is DaemonSetPartition without the limit of nodes. A rollout also updates Pods on nodes that no longer need
+// one, so an integer can keep more Pods than there are nodes. 100% keeps all Pods.
 func UnlimitedDaemonSetPartition(value *intstr.IntOrString, nodes int) (int, error) {
 	partition, err := RoundedDown(value, nodes, 0)
 	if err != nil {

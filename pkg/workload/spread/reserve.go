@@ -69,17 +69,22 @@ func (r *record) take(i int, key string, now time.Time) int {
 	return i
 }
 
+// CountsSlots reports whether the slots of a subset are counted. Those of numbered Pods are not, and those of a subset without a limit.
+func CountsSlots(spread *v1beta1.WorkloadSpread, subset string) bool {
+	i := Index(spread, subset)
+	return i != None && !Numbered(spread) && spread.Spec.Subsets[i].MaxReplicas != nil
+}
+
 // Release returns the slot of a Pod that is about to be deleted. The caller owns the WorkloadSpread, and must store it if the
 // status changed. A slot is returned once, even if the client repeats the deletion. Nothing is recorded for numbered Pods, for
 // subsets without a limit, and for versions without a record.
 func Release(spread *v1beta1.WorkloadSpread, pod *corev1.Pod, matched Matched, now time.Time) {
 	version := VersionOf(spread, pod)
-	// Without a limit, slots are not counted, and without a record there is no slot to return.
-	i := Index(spread, matched.Subset)
-	if i == None || Numbered(spread) || spread.Spec.Subsets[i].MaxReplicas == nil ||
-		find(spread.Status.VersionedSubsetStatuses[version], matched.Subset) == nil {
+	// Without a record there is no slot to return.
+	if !CountsSlots(spread, matched.Subset) || find(spread.Status.VersionedSubsetStatuses[version], matched.Subset) == nil {
 		return
 	}
+	i := Index(spread, matched.Subset)
 	r := recordOf(spread, version, nil)
 	if _, released := r.all[i].DeletingPods[pod.Name]; released {
 		return

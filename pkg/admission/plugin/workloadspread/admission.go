@@ -111,7 +111,8 @@ func (p *Plugin) ValidateInitialization() error {
 // expires, and a recount of the controller removes it. The annotation of the Pod names the WorkloadSpread, so no lookup is needed.
 //
 // A recount does not count Pods of a deleted workload, although they may still run, and the slots may belong to another
-// workload of the same name. So the owners of the Pod are read, and only a Pod of the target returns a slot.
+// workload of the same name. So the owners of the Pod are read, and a Pod returns a slot only if the target
+// owns it, or may own it because an owner cannot be read.
 func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, _ admission.ObjectInterfaces) error {
 	if attributes.GetResource().GroupResource() != corev1.Resource("pods") || dryrun.Requested(attributes) ||
 		!p.Gate.Enabled(features.WorkloadSpread) {
@@ -126,10 +127,16 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	if !found {
 		return nil
 	}
-	above, err := p.chainOf(ctx, pod, matched.Name)
+	item, _, _ := p.known.GetByKey(cache.NewObjectName(pod.Namespace, matched.Name).String()) // The cache returns no error.
+	known, _ := item.(*v1beta1.WorkloadSpread)
+	// Most Pods have no slot to return, and need no read.
+	if known != nil && !spread.CountsSlots(known, matched.Subset) {
+		return nil
+	}
+	above, err := p.chainOf(ctx, pod, known)
 	if err == nil && len(above.workloads) > 0 {
 		err = p.spreads.UpdateStatus(ctx, pod.Namespace, matched.Name, func(stored *v1beta1.WorkloadSpread) error {
-			if above.leadsTo(stored) {
+			if above.mayInclude(stored) {
 				spread.Release(stored, pod, matched, p.clock.Now())
 			}
 			return nil

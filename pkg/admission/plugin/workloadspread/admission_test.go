@@ -196,6 +196,29 @@ func TestOnlyAPodOfTheTargetReturnsItsSlot(t *testing.T) {
 	}
 }
 
+// Numbered Pods have no slots, and subsets without a limit count none.
+func TestDeletionWithoutASlotReadsNoOwner(t *testing.T) {
+	for name, change := range map[string]func(*v1beta1.WorkloadSpread){
+		"a StatefulSet": func(s *v1beta1.WorkloadSpread) {
+			s.Spec.TargetRef = &v1beta1.TargetReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web"}
+		},
+		"no limit": func(s *v1beta1.WorkloadSpread) { s.Spec.Subsets[0].MaxReplicas = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &stored{spread: full()}
+			change(store.spread)
+			p := newPlugin(t, "", store)
+			require.NoError(t, p.known.Add(store.spread))
+			kruise := kruisefake.NewClientset()
+			kruise.PrependReactor("get", "clonesets", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return true, nil, apierrors.NewServiceUnavailable("the store is closed")
+			})
+			p.SetKruiseClientSet(kruise)
+			assert.NoError(t, p.Validate(t.Context(), deletion(spreadPod(`{"name":"ws","subset":"a"}`), false), nil))
+		})
+	}
+}
+
 func TestDeletionFailsIfTheOwnerCannotBeRead(t *testing.T) {
 	store := &stored{spread: full()}
 	p := newPlugin(t, "", store)

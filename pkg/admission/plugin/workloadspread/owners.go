@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/disruption"
@@ -19,16 +18,15 @@ const highestOwner = 5
 // chain is the controller of a Pod, the controller of that one, and so on.
 type chain struct {
 	workloads []disruption.Workload
-	// open is true if an owner exists but cannot be read, so the target may be above it.
-	open bool
+	// incomplete is true if an owner exists but cannot be read, so the target may be above it.
+	incomplete bool
 }
 
-// chainOf reads the owners of a Pod. The chain is empty if one of them was deleted, or replaced by another of its name: no recount counts
-// the Pod any more, so it holds no slot. The chain ends where the WorkloadSpread of the given name cannot have a target above. It has
-// the controller of the Pod's controller in any case, which costs no further read.
-func (p *Plugin) chainOf(ctx context.Context, pod *corev1.Pod, name string) (c chain, err error) {
-	item, _, _ := p.known.GetByKey(cache.NewObjectName(pod.Namespace, name).String()) // The cache returns no error.
-	known, _ := item.(*v1beta1.WorkloadSpread)
+// chainOf reads the controllers above a Pod. The chain is empty if one of them was deleted, or replaced by another object of its name:
+// recounts skip such a Pod, so it holds no slot. Reading stops at the target of the WorkloadSpread, or where no target can be higher.
+// known is nil if the cache does not have the WorkloadSpread. The controller of the Pod's controller is always in the chain, because it
+// needs no further read.
+func (p *Plugin) chainOf(ctx context.Context, pod *corev1.Pod, known *v1beta1.WorkloadSpread) (c chain, err error) {
 	var object metav1.Object = pod
 	for range highestOwner {
 		workload, ref := disruption.ControllerOf(object)
@@ -46,7 +44,7 @@ func (p *Plugin) chainOf(ctx context.Context, pod *corev1.Pod, name string) (c c
 		case err != nil:
 			return chain{}, err
 		case owner == nil:
-			c.open = true
+			c.incomplete = true
 			return c, nil
 		case owner.GetUID() != ref.UID:
 			return chain{}, nil
@@ -56,9 +54,9 @@ func (p *Plugin) chainOf(ctx context.Context, pod *corev1.Pod, name string) (c c
 	return c, nil
 }
 
-// leadsTo reports whether the target of the WorkloadSpread is in the chain, and all objects below it are of kinds that can stand between
-// the target and its Pods.
-func (c chain) leadsTo(object *v1beta1.WorkloadSpread) bool {
+// mayInclude reports whether the target of the WorkloadSpread owns the Pod. It also returns true if an owner cannot be read, and the
+// target may be above it.
+func (c chain) mayInclude(object *v1beta1.WorkloadSpread) bool {
 	for _, workload := range c.workloads {
 		if targets(object, workload) {
 			return true
@@ -67,7 +65,7 @@ func (c chain) leadsTo(object *v1beta1.WorkloadSpread) bool {
 			return false
 		}
 	}
-	return c.open
+	return c.incomplete
 }
 
 // targets reports whether a workload in the namespace of the WorkloadSpread is its target.

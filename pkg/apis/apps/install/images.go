@@ -44,7 +44,8 @@ func storedTag(old *apps.NodeImage, image, tag string) apps.ImageTagSpec {
 }
 
 // DefaultImagePullJob gives a new job the finalizer that lets the controller remove its copies of pull secrets. A job without pull
-// secrets gets it too: the client that deletes a job can still read it until the controller lets it go.
+// secrets gets it too: after its deletion, clients can read the job until the
+// controller removes the finalizer.
 func DefaultImagePullJob(job, old *apps.ImagePullJob) {
 	if old == nil && !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer) {
 		job.Finalizers = append(slices.Clone(job.Finalizers), pub.DeletionProtectionFinalizer)

@@ -27,13 +27,13 @@ func DefaultUnitedDeploymentTemplate(united, old *apps.UnitedDeployment, more fu
 	defaultTemplates(&workloadTemplates{&set.Spec.Template, set.Spec.VolumeClaimTemplates}, stored, more)
 }
 
-// DropLowerBounds removes minReplicas of 0 if no subset has another bound, and a subset has replicas or had another bound before.
-// Defaulting adds this value to all subsets once one has a bound. So a manifest that no longer has bounds does not have it, and cannot
-// remove it. old is nil on create.
+// DropLowerBounds removes minReplicas of 0 that only defaulting has added. Defaulting sets it in all subsets once one subset has a bound.
+// A manifest without bounds does not have the value, so it cannot remove it. The value goes if no subset has another bound, and either a
+// subset has replicas, or the stored object had another bound. old is nil on create.
 func DropLowerBounds(united, old *apps.UnitedDeployment) {
 	subsets := united.Spec.Topology.Subsets
-	divided := slices.ContainsFunc(subsets, func(subset apps.Subset) bool { return subset.Replicas != nil })
-	if bounded(subsets) || !divided && (old == nil || !bounded(old.Spec.Topology.Subsets)) {
+	hasReplicas := slices.ContainsFunc(subsets, func(subset apps.Subset) bool { return subset.Replicas != nil })
+	if bounded(subsets) || !hasReplicas && (old == nil || !bounded(old.Spec.Topology.Subsets)) {
 		return
 	}
 	for i := range subsets {
