@@ -127,13 +127,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	if !found {
 		return nil
 	}
-	item, _, _ := p.known.GetByKey(cache.NewObjectName(pod.Namespace, matched.Name).String()) // The cache returns no error.
-	known, _ := item.(*v1beta1.WorkloadSpread)
-	// Most Pods have no slot to return, and need no read.
-	if known != nil && !spread.CountsSlots(known, matched.Subset) {
-		return nil
-	}
-	above, err := p.chainOf(ctx, pod, known)
+	above, err := p.chainOf(ctx, pod, matched)
 	if err == nil && len(above.workloads) > 0 {
 		err = p.spreads.UpdateStatus(ctx, pod.Namespace, matched.Name, func(stored *v1beta1.WorkloadSpread) error {
 			if above.mayInclude(stored) {

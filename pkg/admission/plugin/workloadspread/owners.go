@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/disruption"
@@ -23,10 +24,15 @@ type chain struct {
 }
 
 // chainOf reads the controllers above a Pod. The chain is empty if one of them was deleted, or replaced by another object of its name:
-// recounts skip such a Pod, so it holds no slot. Reading stops at the target of the WorkloadSpread, or where no target can be higher.
-// known is nil if the cache does not have the WorkloadSpread. The controller of the Pod's controller is always in the chain, because it
-// needs no further read.
-func (p *Plugin) chainOf(ctx context.Context, pod *corev1.Pod, known *v1beta1.WorkloadSpread) (c chain, err error) {
+// recounts skip such a Pod, so it holds no slot. It is also empty if the slots of the subset are not counted. Reading stops at the target
+// of the WorkloadSpread, or where no target can be higher. The controller of the Pod's controller is always in the chain, because it needs
+// no further read.
+func (p *Plugin) chainOf(ctx context.Context, pod *corev1.Pod, matched spread.Matched) (c chain, err error) {
+	item, _, _ := p.known.GetByKey(cache.NewObjectName(pod.Namespace, matched.Name).String()) // The cache returns no error.
+	known, _ := item.(*v1beta1.WorkloadSpread)
+	if known != nil && !spread.CountsSlots(known, matched.Subset) {
+		return chain{}, nil
+	}
 	var object metav1.Object = pod
 	for range highestOwner {
 		workload, ref := disruption.ControllerOf(object)
