@@ -17,6 +17,10 @@ import (
 	"kruise.io/kruise/pkg/workloadclient"
 )
 
+// Highest limits how many owners above a Pod are looked at. Custom workloads can be nested; the limit also ends a cycle of owner
+// references.
+const Highest = 5
+
 // Finder reads owners. All fields are required. Plugins set them one by one during their initialization, and only
 // read them afterwards.
 // Host and Kruise read the kinds of the table in package kinds. Metadata and Mapper read all other kinds.

@@ -33,10 +33,6 @@ import (
 	"kruise.io/kruise/pkg/workloadclient"
 )
 
-// highestOwner limits how many owners above a Pod are looked at. Custom workloads can be nested; the limit also ends
-// a cycle of owner references.
-const highestOwner = 5
-
 // targetPatience limits the read of the workload that a WorkloadSpread names, because the creation of the Pod waits
 // for it.
 const targetPatience = 2 * time.Second
@@ -104,7 +100,7 @@ func (s *spreads) of(ctx context.Context, pod *corev1.Pod) (*v1beta1.WorkloadSpr
 	ref := metav1.GetControllerOf(pod)
 	// between are the kinds of the owners below the current one.
 	var between []schema.GroupKind
-	for range highestOwner {
+	for range owners.Highest {
 		if ref == nil {
 			return nil, nil
 		}

@@ -530,7 +530,7 @@ func TestDeletedPodIsNotDone(t *testing.T) {
 	assert.EqualValues(t, 2, w.job().Status.Succeeded)
 }
 
-// A Pod on a lost node terminates for ever.
+// A Pod on a lost node never stops terminating.
 func TestTerminatingPodDoesNotHoldUpOtherNodes(t *testing.T) {
 	w := newWorld(t, append(nodes(3), newJob(parallelism("1")))...)
 	w.settle()

@@ -254,11 +254,18 @@ func TestNodesAreBelievedAboutTheirOwnPodsAlone(t *testing.T) {
 	assert.Equal(t, []string{"patch nodepodprobes n1"}, w.settle(), "not even if its spec lists the Pod")
 }
 
-func TestConditionThatAnotherClientRemovesReturns(t *testing.T) {
+// newMarkedWorld returns a world in which the probe of Pod web has succeeded, and the Pod has its marks.
+func newMarkedWorld(t *testing.T) *world {
+	t.Helper()
 	w := newWorld(t, node("n1"), newMarker("m", "p"), newPod("web"))
 	w.settle()
 	w.says(status("ns", "web", "uid-web", state("m#p", v1alpha1.ProbeSucceeded)))
 	w.settle()
+	return w
+}
+
+func TestConditionThatAnotherClientRemovesReturns(t *testing.T) {
+	w := newMarkedWorld(t)
 	marked := w.pod("ns", "web")
 	with := func(conditions ...corev1.PodCondition) *corev1.Pod {
 		pod := marked.DeepCopy()
@@ -281,10 +288,7 @@ func TestConditionThatAnotherClientRemovesReturns(t *testing.T) {
 
 // Case podprobemarker 30.
 func TestMarksStayAfterThePodProbeMarker(t *testing.T) {
-	w := newWorld(t, node("n1"), newMarker("m", "p"), newPod("web"))
-	w.settle()
-	w.says(status("ns", "web", "uid-web", state("m#p", v1alpha1.ProbeSucceeded)))
-	w.settle()
+	w := newMarkedWorld(t)
 	before := w.pod("ns", "web")
 	require.NoError(t, w.Kruise.Tracker().Delete(v1alpha1.SchemeGroupVersion.WithResource("podprobemarkers"), "ns", "m"))
 	w.settle()

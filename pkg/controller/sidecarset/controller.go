@@ -134,52 +134,47 @@ type counts struct {
 	// began returns when the first Pod was seen. Pods that are older existed before, although the cache reports them as new. It is not the
 	// time at which the controller was built, because the clock is right only when kube-apiserver has answered.
 	began func() time.Time
-	// lock guards due and passed.
+	// lock guards of, which is by the UID of the SidecarSet.
 	lock sync.Mutex
-	due  map[types.UID]bool
-	// passed has the SidecarSets that this process has reconciled. Before it leads, it sees Pods and counts none.
-	passed map[types.UID]bool
+	of   map[types.UID]counted
 }
 
-func (c *counts) add(set types.UID) {
+// counted is what is kept of one SidecarSet.
+type counted struct {
+	// due is true if a Pod was created since the last count.
+	due bool
+	// passed is true after a pass without an error. Before this process leads, it sees Pods and counts none.
+	passed bool
+}
+
+// change edits what is kept of a SidecarSet, and returns what was kept before.
+func (c *counts) change(set types.UID, edit func(*counted)) counted {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	if c.due == nil {
-		c.due = map[types.UID]bool{}
+	before := c.of[set]
+	after := before
+	edit(&after)
+	if c.of == nil {
+		c.of = map[types.UID]counted{}
 	}
-	c.due[set] = true
+	c.of[set] = after
+	return before
 }
 
-// take returns whether the SidecarSet must be counted, and forgets it. Take it before the Pods are listed, and add it again if they are
-// not counted: a list can be older than a Pod that made the count due.
-func (c *counts) take(set types.UID) bool {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	due := c.due[set]
-	delete(c.due, set)
-	return due
+// add makes a count of the SidecarSet due.
+func (c *counts) add(set types.UID) { c.change(set, func(now *counted) { now.due = true }) }
+
+// take returns what is kept of the SidecarSet, and makes no count due any more. Take it before the Pods are listed, and add it again if
+// they are not counted: a list can be older than a Pod that made the count due.
+func (c *counts) take(set types.UID) counted {
+	return c.change(set, func(now *counted) { now.due = false })
 }
 
 // pass records a pass without an error.
-func (c *counts) pass(set types.UID) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	if c.passed == nil {
-		c.passed = map[types.UID]bool{}
-	}
-	c.passed[set] = true
-}
-
-// hasPassed returns whether pass was called for the SidecarSet.
-func (c *counts) hasPassed(set types.UID) bool {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	return c.passed[set]
-}
+func (c *counts) pass(set types.UID) { c.change(set, func(now *counted) { now.passed = true }) }
 
 func (c *counts) forget(set types.UID) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	delete(c.due, set)
-	delete(c.passed, set)
+	delete(c.of, set)
 }

@@ -32,14 +32,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 		}
 	}
 	// A Pod that is created after the Pods are listed makes another count due.
-	due := r.counts.take(set.UID)
+	kept := r.counts.take(set.UID)
+	due := kept.due
 	v, err := r.observe(set)
 	if err == nil {
 		// Before the first pass of this process, the former leader may have counted the Pods already. So the Pods are counted again only if
 		// there are more of them, or more updated ones, than in the status.
-		if !r.counts.hasPassed(set.UID) {
-			updated := v.countUpdated()
-			due = len(v.pods) > int(set.Status.MatchedPods) || due && updated > int(set.Status.UpdatedPods)
+		if !kept.passed {
+			var now v1beta1.SidecarSetStatus
+			v.count(&now)
+			due = now.MatchedPods > set.Status.MatchedPods || due && now.UpdatedPods > set.Status.UpdatedPods
 		}
 		v.due = due
 		// The pause counts from the end of the pass.

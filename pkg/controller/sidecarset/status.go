@@ -51,16 +51,6 @@ func (r *Reconciler) report(ctx context.Context, v *view, latest string, collisi
 	return nil
 }
 
-// countUpdated returns how many Pods are updated.
-func (v *view) countUpdated() (updated int) {
-	for i := range v.pods {
-		if v.pods[i].updated {
-			updated++
-		}
-	}
-	return updated
-}
-
 // count counts the Pods into a status. A Pod is ready only if the node has completed the last upgrade of its sidecars: the readiness in
 // its status can still be that of the old containers.
 func (v *view) count(status *v1beta1.SidecarSetStatus) {

@@ -8,13 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"kruise.io/kruise/pkg/admission/owners"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/disruption"
 	"kruise.io/kruise/pkg/workload/spread"
 )
-
-// highestOwner limits how many owners above a Pod are looked at, as at the creation of Pods.
-const highestOwner = 5
 
 // chain is the controller of a Pod, the controller of that one, and so on.
 type chain struct {
@@ -34,7 +32,7 @@ func (p *Plugin) chainOf(ctx context.Context, pod *corev1.Pod, matched spread.Ma
 		return chain{}, nil
 	}
 	var object metav1.Object = pod
-	for range highestOwner {
+	for range owners.Highest {
 		workload, ref := disruption.ControllerOf(object)
 		if ref == nil {
 			return c, nil
