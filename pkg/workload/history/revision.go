@@ -11,26 +11,50 @@ import (
 )
 
 // Data returns what a revision stores of a template, for example of a Pod template: a patch that replaces the whole template.
-func Data[T any](template *T) ([]byte, error) { return encode(template, map[string]any{}) }
+func Data[T any](template *T) ([]byte, error) { return templateData(template, map[string]any{}) }
 
 // DataOf is Data for a template whose form depends on the version of the kind. The patch names the kind and the version.
 func DataOf[T any](kind schema.GroupVersionKind, template *T) ([]byte, error) {
 	apiVersion, name := kind.ToAPIVersionAndKind()
-	return encode(template, map[string]any{"apiVersion": apiVersion, "kind": name})
+	return templateData(template, map[string]any{"apiVersion": apiVersion, "kind": name})
 }
 
-// encode adds the template to the fields of the patch, which belong to it.
-func encode(template any, patch map[string]any) ([]byte, error) {
-	encoded, err := json.Marshal(template)
+// SpecData returns what a revision stores of a part of a spec: a patch that replaces the whole spec.
+func SpecData[T any](spec *T) ([]byte, error) {
+	fields, err := replacing(spec)
 	if err != nil {
-		return nil, fmt.Errorf("encode template: %w", err)
+		return nil, err
+	}
+	return encode(map[string]any{"spec": fields})
+}
+
+// templateData adds the template to the fields of the patch, which belong to it.
+func templateData(template any, patch map[string]any) ([]byte, error) {
+	fields, err := replacing(template)
+	if err != nil {
+		return nil, err
+	}
+	patch["spec"] = map[string]any{"template": fields}
+	return encode(patch)
+}
+
+// replacing returns a patch that replaces a value. It is a map, so that the keys of its encoding are sorted. kube-apiserver sorts them when
+// somebody patches a revision, and refuses a patch after which the bytes of the data differ. Then, for example, the garbage collector
+// cannot remove an owner.
+func replacing(value any) (map[string]any, error) {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encode revision: %w", err)
 	}
 	fields := map[string]any{}
 	if err := json.Unmarshal(encoded, &fields); err != nil {
-		return nil, fmt.Errorf("encode template: %w", err)
+		return nil, fmt.Errorf("encode revision: %w", err)
 	}
 	fields["$patch"] = "replace"
-	patch["spec"] = map[string]any{"template": fields}
+	return fields, nil
+}
+
+func encode(patch map[string]any) ([]byte, error) {
 	data, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("encode revision: %w", err)

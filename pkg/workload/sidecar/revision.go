@@ -40,14 +40,7 @@ type content struct {
 // Data returns what a revision stores of the spec. All fields are present, with null for a field that is not set. The form is
 // that of a patch which replaces the spec.
 func Data(spec *v1beta1.SidecarSetSpec) ([]byte, error) {
-	data, err := json.Marshal(map[string]any{"spec": struct {
-		Patch string `json:"$patch"`
-		content
-	}{"replace", content{spec.Volumes, spec.Containers, spec.InitContainers, spec.ImagePullSecrets, spec.PatchPodMetadata}}})
-	if err != nil {
-		return nil, fmt.Errorf("encode revision: %w", err)
-	}
-	return data, nil
+	return history.SpecData(&content{spec.Volumes, spec.Containers, spec.InitContainers, spec.ImagePullSecrets, spec.PatchPodMetadata})
 }
 
 // read returns the content that the data of a revision stores.
