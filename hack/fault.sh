@@ -12,6 +12,7 @@
 #   - one tenant fills etcd, or the embedded store; one user creates 10,000 objects, and objects of a megabyte;
 #   - the network between kube-apiserver and the apiserver is slow, lossy and cut;
 #   - the controller is killed at random times during 50 rollouts, on the local cluster with simulated Pods;
+#   - users change, delete and create again workloads and the objects that act on their Pods, at random, while the controller is killed;
 #   - the clock of the controller is an hour ahead, and an hour behind;
 #   - controllers are killed while an AdvancedCronJob starts Jobs, while the time limits of BroadcastJobs run, while Pods of a DaemonSet
 #     are created, and while an EphemeralJob adds containers;
@@ -48,5 +49,5 @@ tests+='|TestWorkloadsWithTheirFeatureGates|TestCronJobsOutliveTheirController|T
 tests+='|TestDaemonSetsOutliveTheirController|TestEphemeralJobsOutliveTheirController'
 tests+='|TestRestartOnANodeThatReboots|TestOutages|TestReplicasRestartOneByOne|TestSidecarsOfThousandPodsKeepTheirBound|TestOperatorsCommands'
 tests+='|TestProbesOfAFullNode|TestContainersOfManyPodsStartInOrder|TestSidecarsOfManyJobsEndSoon|TestHostileTenantDelaysNobodyElse'
-tests+='|TestTakeoverKeepsPods'
+tests+='|TestTakeoverKeepsPods|TestKindsShareTheirPods'
 hack/gotest.sh -tags 'e2e fault' -count=1 -timeout 8h -v -run "$tests" "$@" ./test/e2e/

@@ -1,0 +1,197 @@
+//go:build e2e && fault
+
+package e2e
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// sharedPods is the number of Pods of each app that the users want. The DaemonSet has one on each simulated node.
+var sharedPods = map[string]int32{"clones": 4, "spreaded": 5, "states": 4, "united": 6, "plain": 3}
+
+// settled waits until everything is as the users want it.
+func (u *sharedUsers) settled() {
+	u.t.Helper()
+	u.ready("clones", sharedPods["clones"])
+	u.ready("spreaded", sharedPods["spreaded"])
+	u.statesSettled()
+	u.united("united", map[string]int32{"a": 2, "b": 4}, allReady(sharedPods["united"]))
+	nodes, err := u.core.CoreV1().Nodes().List(u.t.Context(), metav1.ListOptions{LabelSelector: "type=kwok"})
+	require.NoError(u.t, err)
+	u.daemonReady("daemons", int32(len(nodes.Items)))
+	u.podsSettled(len(nodes.Items))
+	u.sidecarsSettled()
+	u.budgetSettled("clones", sharedPods["clones"])
+	u.budgetSettled("plain", sharedPods["plain"])
+	u.spreadSettled()
+	u.recorded("states", "states-0", "states-2", "states-3", "states-4")
+	u.eventually("the copy of the ConfigMap", func(c *require.Assertions, ctx context.Context) {
+		settings, err := u.core.CoreV1().ConfigMaps(u.namespace).Get(ctx, "settings", metav1.GetOptions{})
+		c.NoError(err)
+		c.Equal(map[string]string{"level": "high"}, settings.Data)
+	})
+}
+
+func (u *sharedUsers) statesSettled() {
+	u.t.Helper()
+	u.eventually("the StatefulSet is settled", func(c *require.Assertions, ctx context.Context) {
+		set, err := u.kruise.AppsV1beta1().StatefulSets(u.namespace).Get(ctx, "states", metav1.GetOptions{})
+		c.NoError(err)
+		want, status := sharedPods["states"], set.Status
+		c.Equal(set.Generation, status.ObservedGeneration)
+		c.Equal([]int32{want, want, want, want}, []int32{status.Replicas, status.ReadyReplicas, status.UpdatedReplicas, status.UpdatedReadyReplicas})
+		c.Equal(status.UpdateRevision, status.CurrentRevision)
+		u.serve(ctx, c, set, set.Spec.Selector, want)
+	})
+}
+
+// podsSettled checks that no other Pods are there, and that each is ready and has the wanted image and variable.
+func (u *sharedUsers) podsSettled(nodes int) {
+	u.t.Helper()
+	u.eventually("each Pod is as its template wants it", func(c *require.Assertions, ctx context.Context) {
+		counts := map[string]int32{}
+		for _, pod := range u.sharedPods(ctx, c) {
+			counts[pod.Labels["app"]]++
+			c.Nil(pod.DeletionTimestamp, "%s is being deleted", pod.Name)
+			c.True(podstate.Ready(&pod), "%s is ready", pod.Name)
+			main := pod.Spec.Containers[0]
+			for _, container := range pod.Spec.Containers {
+				if container.Name == "main" {
+					main = container
+				}
+			}
+			c.Equal("kruise.local/demo:r1", main.Image, pod.Name)
+			c.Equal("a", main.Env[0].Value, pod.Name)
+		}
+		want := maps.Clone(sharedPods)
+		want["daemons"] = int32(nodes)
+		c.Equal(want, counts)
+	})
+}
+
+func (u *sharedUsers) sharedPods(ctx context.Context, c *require.Assertions) []corev1.Pod {
+	list, err := u.core.CoreV1().Pods(u.namespace).List(ctx, metav1.ListOptions{})
+	c.NoError(err)
+	return list.Items
+}
+
+// sidecarsSettled checks that the SidecarSet counts its Pods correctly, and that each has the wanted image of the sidecar.
+func (u *sharedUsers) sidecarsSettled() {
+	u.t.Helper()
+	u.eventually("the sidecars are settled", func(c *require.Assertions, ctx context.Context) {
+		set, err := u.kruise.AppsV1beta1().SidecarSets().Get(ctx, u.namespace+"-shared", metav1.GetOptions{})
+		c.NoError(err)
+		injected, all := int32(0), u.sharedPods(ctx, c)
+		for _, pod := range all {
+			for _, container := range pod.Spec.Containers {
+				if container.Name == "agent" {
+					injected++
+					c.Equal("kruise.local/demo:r1", container.Image, pod.Name)
+				}
+			}
+		}
+		status := set.Status
+		c.Equal(set.Generation, status.ObservedGeneration)
+		c.Equal([]int32{injected, injected, injected, injected}, []int32{status.MatchedPods, status.UpdatedPods, status.ReadyPods, status.UpdatedReadyPods})
+		c.Equal(int32(len(all))-injected, status.UninjectedPods, "Pods without a sidecar")
+	})
+}
+
+// budgetSettled checks that a budget counts its Pods, and that no disruption is left in its record.
+func (u *sharedUsers) budgetSettled(name string, pods int32) {
+	u.t.Helper()
+	u.eventually("budget "+name+" is settled", func(c *require.Assertions, ctx context.Context) {
+		budget, err := u.kruise.PolicyV1beta1().PodUnavailableBudgets(u.namespace).Get(ctx, name, metav1.GetOptions{})
+		c.NoError(err)
+		status := budget.Status
+		c.Equal(budget.Generation, status.ObservedGeneration)
+		c.Equal([]int32{pods, pods, pods - 2, 2}, []int32{status.TotalReplicas, status.CurrentAvailable, status.DesiredAvailable, status.UnavailableAllowed})
+		c.Empty(status.DisruptedPods)
+		c.Empty(status.UnavailablePods)
+		for _, pod := range u.pods(name) {
+			c.Equal(name, pod.Annotations["kruise.io/related-pub"], pod.Name)
+		}
+	})
+}
+
+// spreadSettled checks that the WorkloadSpread counts the Pods of each subset, and waits for none.
+func (u *sharedUsers) spreadSettled() {
+	u.t.Helper()
+	u.eventually("the WorkloadSpread is settled", func(c *require.Assertions, ctx context.Context) {
+		spread, err := u.kruise.AppsV1beta1().WorkloadSpreads(u.namespace).Get(ctx, "spreaded", metav1.GetOptions{})
+		c.NoError(err)
+		c.Equal(spread.Generation, spread.Status.ObservedGeneration)
+		placed := map[string]int32{"a": 0, "b": 0}
+		for _, pod := range u.pods("spreaded") {
+			if _, ok := pod.Annotations[pub.MatchedWorkloadSpreadKey]; ok {
+				placed[pod.Labels["subset"]]++
+			}
+		}
+		counted := map[string]int32{}
+		for _, subset := range spread.Status.SubsetStatuses {
+			counted[subset.Name] = subset.Replicas
+			c.Empty(subset.CreatingPods, subset.Name)
+			c.Empty(subset.DeletingPods, subset.Name)
+		}
+		c.Equal(placed, counted)
+	})
+}
+
+// still checks that nobody writes any more, and that everything that is owned has its owner.
+func (u *sharedUsers) still() {
+	u.t.Helper()
+	const quiet = 30 * time.Second
+	u.eventually("nobody writes for a while", func(c *require.Assertions, ctx context.Context) {
+		before := u.versions(ctx, c)
+		<-time.After(quiet)
+		c.Equal(before, u.versions(ctx, c))
+	})
+	u.eventually("every owner exists", func(c *require.Assertions, ctx context.Context) {
+		found := map[types.UID]bool{}
+		lines := u.ownersOf(ctx, c)
+		for _, fields := range lines {
+			found[types.UID(fields[1])] = true
+		}
+		for _, fields := range lines {
+			for _, owner := range fields[2:] {
+				c.True(found[types.UID(owner)], "owner %s of %s", owner, fields[0])
+			}
+		}
+	})
+}
+
+// sharedKinds are the kinds of which the test has objects.
+const sharedKinds = "pods,clonesets.apps.kruise.io,statefulsets.apps.kruise.io,daemonsets.apps.kruise.io,uniteddeployments.apps.kruise.io," +
+	"persistentpodstates.apps.kruise.io,workloadspreads.apps.kruise.io,podunavailablebudgets.policy.kruise.io,sidecarsets.apps.kruise.io," +
+	"resourcedistributions.apps.kruise.io,controllerrevisions.apps,deployments.apps,replicasets.apps,configmaps"
+
+// versions returns the resource version of each object.
+func (u *sharedUsers) versions(ctx context.Context, c *require.Assertions) []string {
+	out, err := u.command(ctx, "get", sharedKinds, "-o", `jsonpath={range .items[*]}{.kind}/{.metadata.name}@{.metadata.resourceVersion}{"\n"}{end}`).Output()
+	c.NoError(err)
+	return strings.Fields(string(out))
+}
+
+// ownersOf returns the name, the UID and the UIDs of the owners of each object.
+func (u *sharedUsers) ownersOf(ctx context.Context, c *require.Assertions) (lines [][]string) {
+	out, err := u.command(ctx, "get", sharedKinds, "-o",
+		`jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid} {.metadata.ownerReferences[*].uid}{"\n"}{end}`).Output()
+	c.NoError(err)
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			lines = append(lines, fields)
+		}
+	}
+	return lines
+}

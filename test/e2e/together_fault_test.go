@@ -1,0 +1,149 @@
+//go:build e2e && fault
+
+package e2e
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/test/hostcontroller"
+)
+
+var (
+	sharedRounds = flag.Int("shared-rounds", 5, "how many times TestKindsShareTheirPods disturbs its objects and waits for them")
+	sharedSeed   = flag.Uint64("shared-seed", 0, "the seed of TestKindsShareTheirPods, or 0 for any")
+)
+
+// TestKindsShareTheirPods lets users change, delete and create again workloads and the objects that act on their Pods, all at random and
+// under the same names, while the controller is killed at random times. Whenever the users rest, everything becomes as they want it, each
+// status tells what is there, nothing is left behind, and nobody writes any more.
+func TestKindsShareTheirPods(t *testing.T) {
+	e := newEnv(t)
+	giveBack, err := hostcontroller.TakeOver(t.Context(), e.core)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, giveBack(context.WithoutCancel(t.Context()))) })
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	binary, err := hostcontroller.Build(t.Context(), root, t.TempDir())
+	require.NoError(t, err)
+	logFile := filepath.Join(root, ".local", "log", "shared-controller.log")
+	_ = os.Remove(logFile)
+	process, err := hostcontroller.New(t.Context(), binary, os.Getenv("KUBECONFIG"), logFile)
+	require.NoError(t, err)
+
+	seed := *sharedSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-shared-seed=%d", seed)
+	users := &sharedUsers{env: e, random: rand.New(rand.NewPCG(seed, 0))}
+	t.Cleanup(func() {
+		if t.Failed() {
+			return // the objects show why
+		}
+		for _, object := range sharedObjects {
+			if strings.HasPrefix(object.name, "NAMESPACE") {
+				_, _ = e.command(context.WithoutCancel(t.Context()), "delete", object.resource, users.nameOf(object), "--ignore-not-found", "--wait=false").CombinedOutput()
+			}
+		}
+	})
+	killer := startKiller(t, process)
+	for round := range *sharedRounds {
+		users.disturb(60)
+		users.rest()
+		users.settled()
+		t.Logf("round %d: %d actions, of which %d were refused; %d kills", round+1, users.actions, users.refusals, killer.count())
+	}
+	require.Positive(t, killer.stop())
+	users.still()
+	log, err := os.ReadFile(logFile)
+	require.NoError(t, err)
+	assert.NotContains(t, string(log), "panic", "the log of the controller in %s", logFile)
+
+	e.kubectl("delete", "namespace", e.namespace, "--wait=false")
+	e.eventually("the namespace is gone", func(c *require.Assertions, ctx context.Context) {
+		_, err := e.core.CoreV1().Namespaces().Get(ctx, e.namespace, metav1.GetOptions{})
+		c.True(apierrors.IsNotFound(err), "%v", err)
+	})
+}
+
+// sharedUsers change the objects of the test.
+type sharedUsers struct {
+	*env
+	random            *rand.Rand
+	actions, refusals int
+}
+
+func (u *sharedUsers) nameOf(object shared) string {
+	return strings.ReplaceAll(object.name, "NAMESPACE", u.namespace)
+}
+
+// disturb does a number of things at random.
+func (u *sharedUsers) disturb(actions int) {
+	u.t.Helper()
+	for range actions {
+		object := sharedObjects[u.random.IntN(len(sharedObjects))]
+		manifest := object.manifest(u.namespace, atRandom(u.random))
+		switch u.random.IntN(10) {
+		case 0:
+			cascade := []string{"background", "foreground", "orphan"}[u.random.IntN(3)]
+			u.try("", "delete", object.resource, u.nameOf(object), "--cascade="+cascade, "--wait=false", "--ignore-not-found")
+			<-time.After(time.Duration(u.random.IntN(3)) * time.Second / 2)
+			u.try(manifest, "apply", "-f", "-")
+		case 1:
+			u.try("", "delete", "pods", "--selector=app="+object.name, "--wait=false")
+		case 2:
+			u.try("", "delete", "configmap", "settings", "--ignore-not-found")
+		default:
+			u.try(manifest, "apply", "-f", "-")
+		}
+		<-time.After(time.Duration(u.random.IntN(1000)) * time.Millisecond)
+	}
+}
+
+// try runs kubectl, which may refuse: a budget has no room, or the object is being deleted.
+func (u *sharedUsers) try(manifest string, args ...string) {
+	command := u.command(u.t.Context(), args...)
+	command.Stdin = strings.NewReader(manifest)
+	u.actions++
+	if out, err := command.CombinedOutput(); err != nil {
+		u.refusals++
+		u.t.Logf("kubectl %s: %s", strings.Join(args, " "), strings.TrimSpace(string(out)))
+		assert.NotContains(u.t, string(out), "is invalid", "the manifest of the test: %s", manifest)
+	}
+}
+
+// rest applies what the users want at the end, until every object is there and stays. It deletes the Pods that a CloneSet left behind when
+// it was deleted with --cascade=orphan: a new CloneSet does not adopt them.
+func (u *sharedUsers) rest() {
+	u.t.Helper()
+	for _, object := range sharedObjects {
+		u.eventually(object.resource+" "+u.nameOf(object)+" is applied", func(c *require.Assertions, ctx context.Context) {
+			command := u.command(ctx, "apply", "-f", "-")
+			command.Stdin = strings.NewReader(object.manifest(u.namespace, wanted))
+			out, err := command.CombinedOutput()
+			c.NoError(err, "%s", out)
+			out, err = u.command(ctx, "get", object.resource, u.nameOf(object), "-o", "jsonpath={.metadata.deletionTimestamp}").Output()
+			c.NoError(err)
+			c.Empty(string(out), "it is being deleted")
+		})
+	}
+	u.eventually("Pods without an owner are deleted", func(c *require.Assertions, ctx context.Context) {
+		for _, pod := range u.sharedPods(ctx, c) {
+			if len(pod.OwnerReferences) == 0 {
+				c.NoError(u.core.CoreV1().Pods(u.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{}))
+			}
+		}
+	})
+}
