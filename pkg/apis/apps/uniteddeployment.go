@@ -1,6 +1,9 @@
 package apps
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // TotalReplicas returns the desired number of Pods. If it is not set, it is the sum of the subsets.
 func (u *UnitedDeployment) TotalReplicas() int32 {
@@ -14,6 +17,14 @@ func (u *UnitedDeployment) TotalReplicas() int32 {
 		}
 	}
 	return sum
+}
+
+// PodSelector returns the selector in the status. It may exclude reserved Pods. Without one, it returns the selector in the spec.
+func (u *UnitedDeployment) PodSelector() *metav1.LabelSelector {
+	if published, err := metav1.ParseToLabelSelector(u.Status.LabelSelector); err == nil && u.Status.LabelSelector != "" {
+		return published
+	}
+	return u.Spec.Selector
 }
 
 // PodTemplate returns the Pod template of the template that is set, and the name of its field. It returns

@@ -5,7 +5,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/component-base/featuregate"
 	"k8s.io/utils/ptr"
 
@@ -31,7 +30,9 @@ func statefulSet(gate featuregate.FeatureGate) rest.AnyKind {
 		Default: each(filled(gate, install.DefaultStatefulSetTemplate),
 			whenOn(gate, features.StatefulSetAutoDeletePVC, install.DefaultClaimRetention),
 			whenOn(gate, features.StatefulSetAutoResizePVCGate, install.DefaultClaimUpdate)),
-		Validate: validation.ValidateStatefulSet, ValidateUpdate: validateStatefulSetUpdate(gate),
+		Validate: validation.ValidateStatefulSet,
+		ValidateUpdate: rules(validation.ValidateStatefulSetUpdate,
+			whenOn(gate, features.StatefulSetAutoResizePVCGate, validation.ValidateClaimGrowth)),
 		ValidateStatus: validation.ValidateStatefulSetStatusUpdate,
 		Warnings:       templateWarnings(func(s *set) *corev1.PodTemplateSpec { return &s.Spec.Template }),
 		Columns: []rest.Column[*set]{
@@ -48,15 +49,5 @@ func statefulSet(gate featuregate.FeatureGate) rest.AnyKind {
 			Current:  func(s *set) int32 { return s.Status.Replicas },
 			Selector: func(s *set) *metav1.LabelSelector { return s.Spec.Selector },
 		},
-	}
-}
-
-// validateStatefulSetUpdate returns the rules of an update. Those of claims that grow apply only if claims can grow.
-func validateStatefulSetUpdate(gate featuregate.FeatureGate) func(set, old *apps.StatefulSet) field.ErrorList {
-	if !gate.Enabled(features.StatefulSetAutoResizePVCGate) {
-		return validation.ValidateStatefulSetUpdate
-	}
-	return func(set, old *apps.StatefulSet) field.ErrorList {
-		return append(validation.ValidateStatefulSetUpdate(set, old), validation.ValidateClaimGrowth(set, old)...)
 	}
 }

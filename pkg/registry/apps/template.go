@@ -29,12 +29,24 @@ func filled[T any](gate featuregate.FeatureGate, defaults func(obj, old T, more 
 	return unlessOff(gate, func(obj, old T) { defaults(obj, old, more) })
 }
 
-// whenOn returns a default that applies only if the feature gate is on.
-func whenOn[T any](gate featuregate.FeatureGate, name featuregate.Feature, defaults func(obj, old T)) func(obj, old T) {
+// whenOn returns a function if the feature gate is on, and nil otherwise.
+func whenOn[F any](gate featuregate.FeatureGate, name featuregate.Feature, function F) F {
 	if gate.Enabled(name) {
-		return defaults
+		return function
 	}
-	return nil
+	return *new(F)
+}
+
+// rules combines several functions that validate an update. Some of them may be nil.
+func rules[T any](validations ...func(obj, old T) field.ErrorList) func(obj, old T) field.ErrorList {
+	return func(obj, old T) (errs field.ErrorList) {
+		for _, validate := range validations {
+			if validate != nil {
+				errs = append(errs, validate(obj, old)...)
+			}
+		}
+		return errs
+	}
 }
 
 // each combines several defaulting functions. Some of them may be nil.

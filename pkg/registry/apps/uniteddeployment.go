@@ -2,7 +2,6 @@ package apps
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -38,17 +37,9 @@ func unitedDeployment(gate featuregate.FeatureGate) rest.AnyKind {
 		},
 		Scale: &rest.Scale[*united]{
 			Replicas: (*united).TotalReplicas, SetReplicas: func(u *united, n int32) { u.Spec.Replicas = &n },
-			Current: func(u *united) int32 { return u.Status.Replicas }, Selector: podSelector,
+			Current: func(u *united) int32 { return u.Status.Replicas }, Selector: (*united).PodSelector,
 		},
 	}
-}
-
-// podSelector returns the selector in the status. It may exclude reserved Pods. Without one, it returns the selector in the spec.
-func podSelector(u *apps.UnitedDeployment) *metav1.LabelSelector {
-	if published, err := metav1.ParseToLabelSelector(u.Status.LabelSelector); err == nil && u.Status.LabelSelector != "" {
-		return published
-	}
-	return u.Spec.Selector
 }
 
 // subsetTemplate returns the Pod template of the subsets and its path.
