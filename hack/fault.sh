@@ -13,6 +13,7 @@
 #   - the network between kube-apiserver and the apiserver is slow, lossy and cut;
 #   - the controller is killed at random times during 50 rollouts, on the local cluster with simulated Pods;
 #   - users change, delete and create again workloads and the objects that act on their Pods, at random, while the controller is killed;
+#   - a CloneSet is deleted and created again before the garbage collector has noticed that the apiserver restarted;
 #   - the clock of the controller is an hour ahead, and an hour behind;
 #   - controllers are killed while an AdvancedCronJob starts Jobs, while the time limits of BroadcastJobs run, while Pods of a DaemonSet
 #     are created, and while an EphemeralJob adds containers;
@@ -49,5 +50,5 @@ tests+='|TestWorkloadsWithTheirFeatureGates|TestCronJobsOutliveTheirController|T
 tests+='|TestDaemonSetsOutliveTheirController|TestEphemeralJobsOutliveTheirController'
 tests+='|TestRestartOnANodeThatReboots|TestOutages|TestReplicasRestartOneByOne|TestSidecarsOfThousandPodsKeepTheirBound|TestOperatorsCommands'
 tests+='|TestProbesOfAFullNode|TestContainersOfManyPodsStartInOrder|TestSidecarsOfManyJobsEndSoon|TestHostileTenantDelaysNobodyElse'
-tests+='|TestTakeoverKeepsPods|TestKindsShareTheirPods'
+tests+='|TestTakeoverKeepsPods|TestKindsShareTheirPods|TestReplacedCloneSetLeavesNoPods'
 hack/gotest.sh -tags 'e2e fault' -count=1 -timeout 8h -v -run "$tests" "$@" ./test/e2e/

@@ -50,6 +50,8 @@ type Deps struct {
 	AgentMetrics *AgentMetrics
 	// Rollouts shows how far rollouts are. It may be nil.
 	Rollouts *rolloutprogress.Metrics
+	// Leftovers deletes what the garbage collector overlooked. It may be nil.
+	Leftovers *Leftovers
 
 	// needs is set by Caches.For. A Deps without it has no informers.
 	needs *needs

@@ -50,6 +50,16 @@ func (d *Deps) look(ctx context.Context, resource schema.GroupResource, namespac
 	return list.GetResourceVersion(), &list.Items[0], nil
 }
 
+// liveOf reads an object of a kind from the server, as look does. It returns nil if the object does not exist.
+func (d *Deps) liveOf(ctx context.Context, kind schema.GroupKind, namespace, name string) (metav1.Object, error) {
+	mapping, err := d.Mapper.RESTMapping(kind)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", kind, err)
+	}
+	_, found, err := d.look(ctx, mapping.Resource.GroupResource(), namespace, name)
+	return found, err
+}
+
 // mapping finds the served kind and scope of a resource. It uses the version that the server prefers, because a guard knows only the
 // group and the resource.
 func (d *Deps) mapping(resource schema.GroupResource) (*meta.RESTMapping, error) {

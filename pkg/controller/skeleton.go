@@ -111,7 +111,14 @@ func (c *Of[T]) Recorder() record.EventRecorder { return c.deps.Recorder(c.name)
 func (c *Of[T]) Owns(resource schema.GroupVersionResource, informer Informer, filters ...reconcile.Filter) cache.Indexer {
 	c.Guards(resource, informer)
 	c.Watch(informer, OwnerOf(c.kind), filters...)
-	return c.IndexByOwner(informer)
+	indexer := c.IndexByOwner(informer)
+	c.deps.Leftovers.add(&leftoverSource{
+		resource: resource, kind: c.kind, objects: indexer, owners: c.indexer, client: c.deps.Dynamic,
+		live: func(ctx context.Context, namespace, name string) (metav1.Object, error) {
+			return c.deps.liveOf(ctx, c.kind, namespace, name)
+		},
+	})
+	return indexer
 }
 
 // Guards makes the guard track the cache of a resource that the controller writes. The resource causes no reconciles. Use it for what

@@ -94,6 +94,8 @@ type killer struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	done   sync.WaitGroup
+	// calm is locked while the controller is killed and started, and by calmly.
+	calm   sync.Mutex
 	lock   sync.Mutex
 	kills  int
 	failed error
@@ -122,16 +124,29 @@ func (k *killer) run(process *hostcontroller.Process) error {
 			return nil
 		case <-time.After(life):
 		}
-		if err := process.Kill(); err != nil {
-			return err
-		}
-		k.lock.Lock()
-		k.kills++
-		k.lock.Unlock()
-		if err := process.Start(context.WithoutCancel(k.ctx)); err != nil {
+		if err := k.kill(process); err != nil {
 			return err
 		}
 	}
+}
+
+func (k *killer) kill(process *hostcontroller.Process) error {
+	k.calm.Lock()
+	defer k.calm.Unlock()
+	if err := process.Kill(); err != nil {
+		return err
+	}
+	k.lock.Lock()
+	k.kills++
+	k.lock.Unlock()
+	return process.Start(context.WithoutCancel(k.ctx))
+}
+
+// calmly lets the controller live while do runs.
+func (k *killer) calmly(do func()) {
+	k.calm.Lock()
+	defer k.calm.Unlock()
+	do()
 }
 
 func (k *killer) count() int {

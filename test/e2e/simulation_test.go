@@ -63,19 +63,22 @@ func (e *env) simulateNodes(size int) *simulation {
 	e.t.Cleanup(func() {
 		_ = nodes.DeleteCollection(context.WithoutCancel(e.t.Context()), metav1.DeleteOptions{}, s.selected())
 	})
-	s.each(func(name string) error {
-		_, err := nodes.Create(e.t.Context(), &corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: name, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, Labels: map[string]string{"type": "kwok", "e2e": e.namespace},
-			},
-			Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "kwok.x-k8s.io/node", Value: "fake", Effect: corev1.TaintEffectNoSchedule}}},
-		}, metav1.CreateOptions{})
-		return err
-	})
+	s.each(s.createNode)
 	e.eventually("each simulated node has its NodeImage", func(c *require.Assertions, ctx context.Context) {
 		c.Len(s.list(ctx), size)
 	})
 	return s
+}
+
+// createNode creates a node that KWOK keeps ready.
+func (s *simulation) createNode(name string) error {
+	_, err := s.core.CoreV1().Nodes().Create(s.t.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, Labels: map[string]string{"type": "kwok", "e2e": s.namespace},
+		},
+		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "kwok.x-k8s.io/node", Value: "fake", Effect: corev1.TaintEffectNoSchedule}}},
+	}, metav1.CreateOptions{})
+	return err
 }
 
 // each calls do for the name of each NodeImage, twenty at once.

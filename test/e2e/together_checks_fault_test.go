@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,24 +14,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// sharedPods is the number of Pods of each app that the users want. The DaemonSet has one on each simulated node.
-var sharedPods = map[string]int32{"clones": 4, "spreaded": 5, "states": 4, "united": 6, "plain": 3}
+// sharedPods is the number of Pods of each app that the users want. The DaemonSet and the BroadcastJob have one on each simulated node.
+var sharedPods = map[string]int32{"clones": 4, "spread": 5, "states": 4, "united": 6, "plain": 3}
 
 // settled waits until everything is as the users want it.
 func (u *sharedUsers) settled() {
 	u.t.Helper()
 	u.ready("clones", sharedPods["clones"])
-	u.ready("spreaded", sharedPods["spreaded"])
+	u.ready("spread", sharedPods["spread"])
 	u.statesSettled()
 	u.united("united", map[string]int32{"a": 2, "b": 4}, allReady(sharedPods["united"]))
 	nodes, err := u.core.CoreV1().Nodes().List(u.t.Context(), metav1.ListOptions{LabelSelector: "type=kwok"})
 	require.NoError(u.t, err)
 	u.daemonReady("daemons", int32(len(nodes.Items)))
+	u.broadcast("broadcast", "active on each node", func(c *require.Assertions, job *v1beta1.BroadcastJob) {
+		c.EqualValues([]int{len(nodes.Items), len(nodes.Items)}, []int{int(job.Status.Desired), int(job.Status.Active)})
+	})
 	u.podsSettled(len(nodes.Items))
+	u.probesSettled()
 	u.sidecarsSettled()
 	u.budgetSettled("clones", sharedPods["clones"])
 	u.budgetSettled("plain", sharedPods["plain"])
@@ -75,7 +81,7 @@ func (u *sharedUsers) podsSettled(nodes int) {
 			c.Equal("a", main.Env[0].Value, pod.Name)
 		}
 		want := maps.Clone(sharedPods)
-		want["daemons"] = int32(nodes)
+		want["daemons"], want["broadcast"] = int32(nodes), int32(nodes)
 		c.Equal(want, counts)
 	})
 }
@@ -92,19 +98,45 @@ func (u *sharedUsers) sidecarsSettled() {
 	u.eventually("the sidecars are settled", func(c *require.Assertions, ctx context.Context) {
 		set, err := u.kruise.AppsV1beta1().SidecarSets().Get(ctx, u.namespace+"-shared", metav1.GetOptions{})
 		c.NoError(err)
-		injected, all := int32(0), u.sharedPods(ctx, c)
-		for _, pod := range all {
-			for _, container := range pod.Spec.Containers {
-				if container.Name == "agent" {
-					injected++
-					c.Equal("kruise.local/demo:r1", container.Image, pod.Name)
-				}
+		since, err := time.Parse(time.RFC3339, set.Annotations[pub.SidecarSetInjectsSinceKey])
+		c.NoError(err)
+		injected, missing := int32(0), int32(0)
+		for _, pod := range u.sharedPods(ctx, c) {
+			agent := slices.IndexFunc(pod.Spec.Containers, func(container corev1.Container) bool { return container.Name == "agent" })
+			switch {
+			case agent >= 0:
+				injected++
+				c.Equal("kruise.local/demo:r1", pod.Spec.Containers[agent].Image, pod.Name)
+			case pod.CreationTimestamp.After(since.Add(time.Second)):
+				missing++
 			}
 		}
 		status := set.Status
 		c.Equal(set.Generation, status.ObservedGeneration)
 		c.Equal([]int32{injected, injected, injected, injected}, []int32{status.MatchedPods, status.UpdatedPods, status.ReadyPods, status.UpdatedReadyPods})
-		c.Equal(int32(len(all))-injected, status.UninjectedPods, "Pods without a sidecar")
+		c.Equal(missing, status.UninjectedPods, "Pods that are younger than the SidecarSet and have no sidecar")
+	})
+}
+
+// probesSettled checks that the probes of each node are those of its Pods that the PodProbeMarker selects.
+func (u *sharedUsers) probesSettled() {
+	u.t.Helper()
+	u.eventually("the probes are settled", func(c *require.Assertions, ctx context.Context) {
+		want, found := map[string]string{}, map[string]string{}
+		for _, pod := range u.pods("clones") {
+			want[pod.Spec.NodeName+"/"+string(pod.UID)] = "/demo idle"
+		}
+		nodes, err := u.kruise.AppsV1alpha1().NodePodProbes().List(ctx, metav1.ListOptions{})
+		c.NoError(err)
+		for _, node := range nodes.Items {
+			for _, pod := range node.Spec.PodProbes {
+				if pod.Namespace == u.namespace {
+					c.Len(pod.Probes, 1)
+					found[node.Name+"/"+pod.UID] = strings.Join(pod.Probes[0].Probe.Exec.Command, " ")
+				}
+			}
+		}
+		c.Equal(want, found)
 	})
 }
 
@@ -129,11 +161,11 @@ func (u *sharedUsers) budgetSettled(name string, pods int32) {
 func (u *sharedUsers) spreadSettled() {
 	u.t.Helper()
 	u.eventually("the WorkloadSpread is settled", func(c *require.Assertions, ctx context.Context) {
-		spread, err := u.kruise.AppsV1beta1().WorkloadSpreads(u.namespace).Get(ctx, "spreaded", metav1.GetOptions{})
+		spread, err := u.kruise.AppsV1beta1().WorkloadSpreads(u.namespace).Get(ctx, "spread", metav1.GetOptions{})
 		c.NoError(err)
 		c.Equal(spread.Generation, spread.Status.ObservedGeneration)
 		placed := map[string]int32{"a": 0, "b": 0}
-		for _, pod := range u.pods("spreaded") {
+		for _, pod := range u.pods("spread") {
 			if _, ok := pod.Annotations[pub.MatchedWorkloadSpreadKey]; ok {
 				placed[pod.Labels["subset"]]++
 			}
@@ -174,7 +206,7 @@ func (u *sharedUsers) still() {
 // sharedKinds are the kinds of which the test has objects.
 const sharedKinds = "pods,clonesets.apps.kruise.io,statefulsets.apps.kruise.io,daemonsets.apps.kruise.io,uniteddeployments.apps.kruise.io," +
 	"persistentpodstates.apps.kruise.io,workloadspreads.apps.kruise.io,podunavailablebudgets.policy.kruise.io,sidecarsets.apps.kruise.io," +
-	"resourcedistributions.apps.kruise.io,controllerrevisions.apps,deployments.apps,replicasets.apps,configmaps"
+	"resourcedistributions.apps.kruise.io,broadcastjobs.apps.kruise.io,podprobemarkers.apps.kruise.io,controllerrevisions.apps,deployments.apps,replicasets.apps,configmaps"
 
 // versions returns the resource version of each object.
 func (u *sharedUsers) versions(ctx context.Context, c *require.Assertions) []string {

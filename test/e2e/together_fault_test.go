@@ -26,10 +26,11 @@ var (
 )
 
 // TestKindsShareTheirPods lets users change, delete and create again workloads and the objects that act on their Pods, all at random and
-// under the same names, while the controller is killed at random times. Whenever the users rest, everything becomes as they want it, each
+// under the same names, while the controller is killed at random times, and the apiserver once. Whenever the users rest, everything becomes as they want it, each
 // status tells what is there, nothing is left behind, and nobody writes any more.
 func TestKindsShareTheirPods(t *testing.T) {
 	e := newEnv(t)
+	nodes := e.simulateNodes(2)
 	giveBack, err := hostcontroller.TakeOver(t.Context(), e.core)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, giveBack(context.WithoutCancel(t.Context()))) })
@@ -47,7 +48,7 @@ func TestKindsShareTheirPods(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	t.Logf("-shared-seed=%d", seed)
-	users := &sharedUsers{env: e, random: rand.New(rand.NewPCG(seed, 0))}
+	users := &sharedUsers{env: e, nodes: nodes, random: rand.New(rand.NewPCG(seed, 0))}
 	t.Cleanup(func() {
 		if t.Failed() {
 			return // the objects show why
@@ -60,9 +61,11 @@ func TestKindsShareTheirPods(t *testing.T) {
 	})
 	killer := startKiller(t, process)
 	for round := range *sharedRounds {
-		users.disturb(60)
+		users.disturb(30)
+		e.killAPIServer(t)
+		users.disturb(30)
 		users.rest()
-		users.settled()
+		killer.calmly(users.settled)
 		t.Logf("round %d: %d actions, of which %d were refused; %d kills", round+1, users.actions, users.refusals, killer.count())
 	}
 	require.Positive(t, killer.stop())
@@ -81,6 +84,7 @@ func TestKindsShareTheirPods(t *testing.T) {
 // sharedUsers change the objects of the test.
 type sharedUsers struct {
 	*env
+	nodes             *simulation
 	random            *rand.Rand
 	actions, refusals int
 }
@@ -105,11 +109,25 @@ func (u *sharedUsers) disturb(actions int) {
 			u.try("", "delete", "pods", "--selector=app="+object.name, "--wait=false")
 		case 2:
 			u.try("", "delete", "configmap", "settings", "--ignore-not-found")
+			u.try("", "label", "pods", "--selector=lifecycle.apps.kruise.io/state in (PreparingUpdate, PreparingDelete)", "hook-")
+			u.try("", "label", "pods", "--selector=lifecycle.apps.kruise.io/state=Updated", "hook=on")
+		case 3:
+			u.moveNode(u.nodes.name(u.random.IntN(u.nodes.size)))
 		default:
 			u.try(manifest, "apply", "-f", "-")
 		}
 		<-time.After(time.Duration(u.random.IntN(1000)) * time.Millisecond)
 	}
+}
+
+// moveNode deletes a node, or creates it again.
+func (u *sharedUsers) moveNode(name string) {
+	u.t.Helper()
+	err := u.core.CoreV1().Nodes().Delete(u.t.Context(), name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		err = u.nodes.createNode(name)
+	}
+	require.NoError(u.t, err)
 }
 
 // try runs kubectl, which may refuse: a budget has no room, or the object is being deleted.
@@ -128,6 +146,12 @@ func (u *sharedUsers) try(manifest string, args ...string) {
 // it was deleted with --cascade=orphan: a new CloneSet does not adopt them.
 func (u *sharedUsers) rest() {
 	u.t.Helper()
+	u.nodes.each(func(name string) error {
+		if err := u.nodes.createNode(name); !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		return nil
+	})
 	for _, object := range sharedObjects {
 		u.eventually(object.resource+" "+u.nameOf(object)+" is applied", func(c *require.Assertions, ctx context.Context) {
 			command := u.command(ctx, "apply", "-f", "-")

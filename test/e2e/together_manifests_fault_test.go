@@ -19,13 +19,14 @@ kind: CloneSet
 spec:
   replicas: <4|0|2|6>
   updateStrategy: {type: <InPlaceIfPossible|ReCreate>, maxUnavailable: <1|50%>, maxSurge: <0|2>, partition: <0|2|50%>, paused: <false|false|true>}
+  lifecycle: {<|preDelete: {labelsHandler: {hook: "on"}}|inPlaceUpdate: {labelsHandler: {hook: "on"}}>}
 ` + sharedTemplate("clones")},
-	{"clonesets.apps.kruise.io", "spreaded", `apiVersion: apps.kruise.io/v1beta1
+	{"clonesets.apps.kruise.io", "spread", `apiVersion: apps.kruise.io/v1beta1
 kind: CloneSet
 spec:
   replicas: <5|1|8>
   updateStrategy: {rollingUpdate: {podUpdatePolicy: <InPlaceIfPossible|ReCreate>, maxUnavailable: <2|50%>}}
-` + sharedTemplate("spreaded")},
+` + sharedTemplate("spread")},
 	{"statefulsets.apps.kruise.io", "states", `apiVersion: apps.kruise.io/v1beta1
 kind: StatefulSet
 metadata:
@@ -36,6 +37,7 @@ spec:
   podManagementPolicy: Parallel
   reserveOrdinals: [<1|1, 2|>]
   updateStrategy: {rollingUpdate: {podUpdatePolicy: <InPlaceIfPossible|ReCreate>, maxUnavailable: <1|2>, partition: <0|2>, paused: <false|true>}}
+  lifecycle: {<|preDelete: {labelsHandler: {hook: "on"}}|inPlaceUpdate: {labelsHandler: {hook: "on"}}>}
 ` + strings.Replace(sharedTemplate("states"), "      nodeSelector", "      readinessGates: [{conditionType: InPlaceUpdateReady}]\n      nodeSelector", 1)},
 	{"daemonsets.apps.kruise.io", "daemons", `apiVersion: apps.kruise.io/v1alpha1
 kind: DaemonSet
@@ -81,13 +83,33 @@ spec:
   selector: {matchLabels: {app: plain}}
   maxUnavailable: <2|50%>
 `},
-	{"workloadspreads.apps.kruise.io", "spreaded", `apiVersion: apps.kruise.io/v1alpha1
+	{"workloadspreads.apps.kruise.io", "spread", `apiVersion: apps.kruise.io/v1alpha1
 kind: WorkloadSpread
 spec:
-  targetRef: {apiVersion: apps.kruise.io/v1alpha1, kind: CloneSet, name: spreaded}
+  targetRef: {apiVersion: apps.kruise.io/v1alpha1, kind: CloneSet, name: spread}
   subsets:
   - {name: a, maxReplicas: <2|1|3>, patch: {metadata: {labels: {subset: a}}}}
   - {name: b, patch: {metadata: {labels: {subset: b}}}}
+`},
+	{"broadcastjobs.apps.kruise.io", "broadcast", `apiVersion: apps.kruise.io/v1alpha1
+kind: BroadcastJob
+spec:
+  parallelism: <100%|1|2>
+  completionPolicy: {type: Never}
+  template:
+    metadata: {labels: {app: broadcast, shared: all}}
+    spec:
+      restartPolicy: OnFailure
+      nodeSelector: {type: kwok}
+      tolerations: [{operator: Exists}]
+      terminationGracePeriodSeconds: 1
+      containers: [{name: main, image: "kruise.local/demo:r1", env: [{name: ROUND, value: a}]}]
+`},
+	{"podprobemarkers.apps.kruise.io", "probes", `apiVersion: apps.kruise.io/v1alpha1
+kind: PodProbeMarker
+spec:
+  selector: {matchLabels: {app: <clones|states>}}
+  probes: [{name: idle, containerName: main, podConditionType: e2e/idle, probe: {exec: {command: [/demo, <idle|busy>]}}}]
 `},
 	{"resourcedistributions.apps.kruise.io", "NAMESPACE-shared", `apiVersion: apps.kruise.io/v1alpha1
 kind: ResourceDistribution
@@ -101,7 +123,7 @@ spec:
 func sharedTemplate(app string) string {
 	return strings.ReplaceAll(`  selector: {matchLabels: {app: APP}}
   template:
-    metadata: {labels: {app: APP, shared: all}}
+    metadata: {labels: {app: APP, shared: all, hook: "on"}}
     spec:
       nodeSelector: {type: kwok}
       tolerations: [{operator: Exists}]

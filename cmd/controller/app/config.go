@@ -158,7 +158,7 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface, clock *
 		},
 		Features: o.Features, Clock: clock, ExpectationTimeout: o.ExpectationTimeout,
 		Consistency: m.consistency, Rollouts: m.rollouts, BudgetRefusals: m.refusals, AgentMetrics: m.agents,
-		ProtectionLog: protectionlog.Open(ctx, o.ProtectionLogPath),
+		ProtectionLog: protectionlog.Open(ctx, o.ProtectionLogPath), Leftovers: &controller.Leftovers{},
 		Options: reconcile.Options{
 			BaseDelay: o.BaseDelay, MaxDelay: o.MaxDelay, QPS: float64(o.QueueQPS), BucketSize: o.BucketSize, Metrics: m.queues,
 		},

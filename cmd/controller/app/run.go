@@ -15,6 +15,7 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"  // Registers rest_client_* and leader_election_*.
 	_ "k8s.io/component-base/metrics/prometheus/workqueue" // Registers workqueue_*.
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/controller"
 )
@@ -103,6 +104,7 @@ func (c *Config) lead(ctx context.Context) {
 	for _, controller := range c.controllers {
 		running.Go(func() { controller.Run(ctx) })
 	}
+	running.Go(func() { c.deps.Leftovers.Run(ctx, clock.RealClock{}) })
 	running.Wait()
 }
 
