@@ -47,7 +47,7 @@ type leftoverSource struct {
 	live func(ctx context.Context, namespace, name string) (metav1.Object, error)
 }
 
-// add adds a source. The receiver may be nil, in which case nothing looks for leftovers.
+// add adds a source. The receiver may be nil, in which case nothing is deleted.
 func (l *Leftovers) add(source *leftoverSource) {
 	if l == nil {
 		return
@@ -57,8 +57,11 @@ func (l *Leftovers) add(source *leftoverSource) {
 	l.sources = append(l.sources, source)
 }
 
-// Run searches until the context ends. Only the leading replica may call it.
+// Run searches until the context ends. Only the leading replica may call it. The receiver may be nil.
 func (l *Leftovers) Run(ctx context.Context, clock clock.WithTicker) {
+	if l == nil {
+		return
+	}
 	ticker := clock.NewTicker(leftoversInterval)
 	defer ticker.Stop()
 	for {
