@@ -14,12 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// sharedPods is the number of Pods of each app that the users want. The DaemonSet and the BroadcastJob have one on each simulated node.
+// sharedPods is the number of Pods of each app that the users want. The DaemonSet has one on each simulated node.
 var sharedPods = map[string]int32{"clones": 4, "spread": 5, "states": 4, "united": 6, "plain": 3}
 
 // settled waits until everything is as the users want it.
@@ -32,9 +31,6 @@ func (u *sharedUsers) settled() {
 	nodes, err := u.core.CoreV1().Nodes().List(u.t.Context(), metav1.ListOptions{LabelSelector: "type=kwok"})
 	require.NoError(u.t, err)
 	u.daemonReady("daemons", int32(len(nodes.Items)))
-	u.broadcast("broadcast", "active on each node", func(c *require.Assertions, job *v1beta1.BroadcastJob) {
-		c.EqualValues([]int{len(nodes.Items), len(nodes.Items)}, []int{int(job.Status.Desired), int(job.Status.Active)})
-	})
 	u.podsSettled(len(nodes.Items))
 	u.probesSettled()
 	u.sidecarsSettled()
@@ -81,7 +77,7 @@ func (u *sharedUsers) podsSettled(nodes int) {
 			c.Equal("a", main.Env[0].Value, pod.Name)
 		}
 		want := maps.Clone(sharedPods)
-		want["daemons"], want["broadcast"] = int32(nodes), int32(nodes)
+		want["daemons"] = int32(nodes)
 		c.Equal(want, counts)
 	})
 }
@@ -206,7 +202,7 @@ func (u *sharedUsers) still() {
 // sharedKinds are the kinds of which the test has objects.
 const sharedKinds = "pods,clonesets.apps.kruise.io,statefulsets.apps.kruise.io,daemonsets.apps.kruise.io,uniteddeployments.apps.kruise.io," +
 	"persistentpodstates.apps.kruise.io,workloadspreads.apps.kruise.io,podunavailablebudgets.policy.kruise.io,sidecarsets.apps.kruise.io," +
-	"resourcedistributions.apps.kruise.io,broadcastjobs.apps.kruise.io,podprobemarkers.apps.kruise.io,controllerrevisions.apps,deployments.apps,replicasets.apps,configmaps"
+	"resourcedistributions.apps.kruise.io,podprobemarkers.apps.kruise.io,controllerrevisions.apps,deployments.apps,replicasets.apps,configmaps"
 
 // versions returns the resource version of each object.
 func (u *sharedUsers) versions(ctx context.Context, c *require.Assertions) []string {

@@ -91,24 +91,10 @@ spec:
   - {name: a, maxReplicas: <2|1|3>, patch: {metadata: {labels: {subset: a}}}}
   - {name: b, patch: {metadata: {labels: {subset: b}}}}
 `},
-	{"broadcastjobs.apps.kruise.io", "broadcast", `apiVersion: apps.kruise.io/v1alpha1
-kind: BroadcastJob
-spec:
-  parallelism: <100%|1|2>
-  completionPolicy: {type: Never}
-  template:
-    metadata: {labels: {app: broadcast, shared: all}}
-    spec:
-      restartPolicy: OnFailure
-      nodeSelector: {type: kwok}
-      tolerations: [{operator: Exists}]
-      terminationGracePeriodSeconds: 1
-      containers: [{name: main, image: "kruise.local/demo:r1", env: [{name: ROUND, value: a}]}]
-`},
 	{"podprobemarkers.apps.kruise.io", "probes", `apiVersion: apps.kruise.io/v1alpha1
 kind: PodProbeMarker
 spec:
-  selector: {matchLabels: {app: <clones|states>}}
+  selector: {matchLabels: {app: clones}}
   probes: [{name: idle, containerName: main, podConditionType: e2e/idle, probe: {exec: {command: [/demo, <idle|busy>]}}}]
 `},
 	{"resourcedistributions.apps.kruise.io", "NAMESPACE-shared", `apiVersion: apps.kruise.io/v1alpha1
