@@ -26,8 +26,9 @@ var (
 )
 
 // TestKindsShareTheirPods lets users change, delete and create again workloads and the objects that act on their Pods, all at random and
-// under the same names, while the controller is killed at random times, and the apiserver once. Whenever the users rest, everything becomes as they want it, each
-// status tells what is there, nothing is left behind, and nobody writes any more.
+// under the same names. Meanwhile nodes come and go, the controller is killed at random times, and the apiserver once in each round. Whenever
+// the users rest, everything becomes as they want it, and each status tells what is there. At the end, nobody writes any more, everything has
+// its owner, and the namespace can be deleted.
 func TestKindsShareTheirPods(t *testing.T) {
 	e := newEnv(t)
 	nodes := e.simulateNodes(2)
