@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,7 +29,6 @@ const (
 // watch, and its watches end when the API server of the owner ends. If an owner is deleted and created again under its name before they
 // start again, the garbage collector sees one object that changed, and never looks at what the first one owned.
 type Leftovers struct {
-	lock    sync.Mutex
 	sources []*leftoverSource
 	// since is the time at which another object was first seen under the name of an owner, by the UID of the owner.
 	since map[types.UID]time.Time
@@ -43,17 +41,15 @@ type leftoverSource struct {
 	// objects has the index of IndexByOwner. owners are the objects of the kind.
 	objects, owners cache.Indexer
 	client          dynamic.Interface
-	// live reads an owner past the cache. It returns nil if there is none.
+	// live reads an owner past the cache. It returns nil if the owner does not exist.
 	live func(ctx context.Context, namespace, name string) (metav1.Object, error)
 }
 
-// add adds a source. The receiver may be nil, in which case nothing is deleted.
+// add adds a source, before Run. The receiver may be nil, in which case nothing is deleted.
 func (l *Leftovers) add(source *leftoverSource) {
 	if l == nil {
 		return
 	}
-	l.lock.Lock()
-	defer l.lock.Unlock()
 	l.sources = append(l.sources, source)
 }
 
@@ -76,8 +72,6 @@ func (l *Leftovers) Run(ctx context.Context, clock clock.WithTicker) {
 
 // search deletes what is overdue. What cannot be read or deleted is tried again by the next search.
 func (l *Leftovers) search(ctx context.Context, now time.Time) {
-	l.lock.Lock()
-	defer l.lock.Unlock()
 	since := map[types.UID]time.Time{}
 	for _, source := range l.sources {
 		for _, owner := range source.objects.ListIndexFuncValues(ownerIndex) {

@@ -50,7 +50,7 @@ func TestControllerWithAWrongClock(t *testing.T) {
 
 			waiting, began := e.pending(), time.Now()
 			e.apply(manifest(name, "replicas: 3", sprintf("replicas: %d\n  minReadySeconds: %d", rolledPods, int(minReady.Seconds())),
-				"      terminationGracePeriodSeconds: 5", simulatedNodes))
+				"      terminationGracePeriodSeconds: 5", onSimulatedNodes))
 			e.ready(name, rolledPods)
 			assert.GreaterOrEqual(t, time.Since(began), minReady-2*time.Second)
 			updated := time.Now()

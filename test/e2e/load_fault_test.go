@@ -104,12 +104,10 @@ func idle(i int) string {
 	changes := []string{"replicas: 3", "replicas: " + strconv.Itoa(idleReplicas), "        app: NAME\n    spec:",
 		"        app: " + idleName(i) + "\n        load: idle\n    spec:"}
 	if i >= realSets {
-		changes = append(changes, "      terminationGracePeriodSeconds: 5", simulatedNodes)
+		changes = append(changes, "      terminationGracePeriodSeconds: 5", onSimulatedNodes)
 	}
 	return manifest(idleName(i), changes...)
 }
-
-const simulatedNodes = "      nodeSelector: {type: kwok}\n      tolerations: [{operator: Exists}]\n      terminationGracePeriodSeconds: 5"
 
 // running returns the restart counts of the Pods that nobody changes.
 func (l *load) running(t *testing.T) map[string]int32 {

@@ -47,17 +47,7 @@ const onSimulatedNodes = "      nodeSelector: {type: kwok}\n      tolerations: [
 // rollout converges. At no time does a watch show more Pods, or fewer serving Pods, than the user allowed.
 func TestControllerIsKilledDuringRollouts(t *testing.T) {
 	e := newEnv(t)
-	giveBack, err := hostcontroller.TakeOver(t.Context(), e.core)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, giveBack(context.WithoutCancel(t.Context()))) })
-
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	binary, err := hostcontroller.Build(t.Context(), root, t.TempDir())
-	require.NoError(t, err)
-	process, err := hostcontroller.New(t.Context(), binary, os.Getenv("KUBECONFIG"), filepath.Join(root, ".local", "log", "killed-controller.log"))
-	require.NoError(t, err)
-	killer := startKiller(t, process)
+	killer, _ := e.killsControllers("killed-controller.log")
 
 	for _, s := range stresses {
 		e.apply(s.manifest())
@@ -101,14 +91,27 @@ type killer struct {
 	failed error
 }
 
-func startKiller(t *testing.T, process *hostcontroller.Process) *killer {
-	t.Helper()
-	k := &killer{t: t}
-	k.ctx, k.cancel = context.WithCancel(t.Context())
-	require.NoError(t, process.Start(context.WithoutCancel(t.Context())))
+// killsControllers runs a controller in place of those of the cluster until the test ends, and starts to kill it. It also returns the path of
+// its log, which is a new file of that name beside the logs of the cluster.
+func (e *env) killsControllers(logName string) (k *killer, log string) {
+	e.t.Helper()
+	giveBack, err := hostcontroller.TakeOver(e.t.Context(), e.core)
+	require.NoError(e.t, err)
+	e.t.Cleanup(func() { require.NoError(e.t, giveBack(context.WithoutCancel(e.t.Context()))) })
+	root, err := filepath.Abs("../..")
+	require.NoError(e.t, err)
+	binary, err := hostcontroller.Build(e.t.Context(), root, e.t.TempDir())
+	require.NoError(e.t, err)
+	log = filepath.Join(root, ".local", "log", logName)
+	require.NoError(e.t, os.RemoveAll(log))
+	process, err := hostcontroller.New(e.t.Context(), binary, os.Getenv("KUBECONFIG"), log)
+	require.NoError(e.t, err)
+	k = &killer{t: e.t}
+	k.ctx, k.cancel = context.WithCancel(e.t.Context())
+	require.NoError(e.t, process.Start(context.WithoutCancel(e.t.Context())))
 	k.done.Go(func() { k.failed = k.run(process) })
-	t.Cleanup(func() { k.cancel(); k.done.Wait(); _ = process.Kill() })
-	return k
+	e.t.Cleanup(func() { k.cancel(); k.done.Wait(); _ = process.Kill() })
+	return k, log
 }
 
 func (k *killer) run(process *hostcontroller.Process) error {

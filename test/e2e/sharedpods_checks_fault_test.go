@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -63,16 +62,12 @@ func (u *sharedUsers) podsSettled(nodes int) {
 	u.t.Helper()
 	u.eventually("each Pod is as its template wants it", func(c *require.Assertions, ctx context.Context) {
 		counts := map[string]int32{}
-		for _, pod := range u.sharedPods(ctx, c) {
+		for _, pod := range u.allPods(ctx, c) {
 			counts[pod.Labels["app"]]++
 			c.Nil(pod.DeletionTimestamp, "%s is being deleted", pod.Name)
 			c.True(podstate.Ready(&pod), "%s is ready", pod.Name)
-			main := pod.Spec.Containers[0]
-			for _, container := range pod.Spec.Containers {
-				if container.Name == "main" {
-					main = container
-				}
-			}
+			main := containerOf(&pod, "main")
+			c.NotNil(main, pod.Name)
 			c.Equal("kruise.local/demo:r1", main.Image, pod.Name)
 			c.Equal("a", main.Env[0].Value, pod.Name)
 		}
@@ -82,10 +77,20 @@ func (u *sharedUsers) podsSettled(nodes int) {
 	})
 }
 
-func (u *sharedUsers) sharedPods(ctx context.Context, c *require.Assertions) []corev1.Pod {
+func (u *sharedUsers) allPods(ctx context.Context, c *require.Assertions) []corev1.Pod {
 	list, err := u.core.CoreV1().Pods(u.namespace).List(ctx, metav1.ListOptions{})
 	c.NoError(err)
 	return list.Items
+}
+
+// containerOf returns the container of a Pod with the name, or nil.
+func containerOf(pod *corev1.Pod, name string) *corev1.Container {
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == name {
+			return &pod.Spec.Containers[i]
+		}
+	}
+	return nil
 }
 
 // sidecarsSettled checks that the SidecarSet counts its Pods correctly, and that each has the wanted image of the sidecar.
@@ -97,12 +102,12 @@ func (u *sharedUsers) sidecarsSettled() {
 		since, err := time.Parse(time.RFC3339, set.Annotations[pub.SidecarSetInjectsSinceKey])
 		c.NoError(err)
 		injected, missing := int32(0), int32(0)
-		for _, pod := range u.sharedPods(ctx, c) {
-			agent := slices.IndexFunc(pod.Spec.Containers, func(container corev1.Container) bool { return container.Name == "agent" })
+		for _, pod := range u.allPods(ctx, c) {
+			agent := containerOf(&pod, "agent")
 			switch {
-			case agent >= 0:
+			case agent != nil:
 				injected++
-				c.Equal("kruise.local/demo:r1", pod.Spec.Containers[agent].Image, pod.Name)
+				c.Equal("kruise.local/demo:r1", agent.Image, pod.Name)
 			case pod.CreationTimestamp.After(since.Add(time.Second)):
 				missing++
 			}
@@ -199,7 +204,7 @@ func (u *sharedUsers) still() {
 	})
 }
 
-// sharedKinds are the kinds of which the test has objects.
+// sharedKinds are the kinds of the test's objects and of what they own.
 const sharedKinds = "pods,clonesets.apps.kruise.io,statefulsets.apps.kruise.io,daemonsets.apps.kruise.io,uniteddeployments.apps.kruise.io," +
 	"persistentpodstates.apps.kruise.io,workloadspreads.apps.kruise.io,podunavailablebudgets.policy.kruise.io,sidecarsets.apps.kruise.io," +
 	"resourcedistributions.apps.kruise.io,podprobemarkers.apps.kruise.io,controllerrevisions.apps,deployments.apps,replicasets.apps,configmaps"

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"kruise.io/kruise/test/hostcontroller"
 )
 
 var (
@@ -32,18 +29,6 @@ var (
 func TestKindsShareTheirPods(t *testing.T) {
 	e := newEnv(t)
 	nodes := e.simulateNodes(2)
-	giveBack, err := hostcontroller.TakeOver(t.Context(), e.core)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, giveBack(context.WithoutCancel(t.Context()))) })
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	binary, err := hostcontroller.Build(t.Context(), root, t.TempDir())
-	require.NoError(t, err)
-	logFile := filepath.Join(root, ".local", "log", "shared-controller.log")
-	_ = os.Remove(logFile)
-	process, err := hostcontroller.New(t.Context(), binary, os.Getenv("KUBECONFIG"), logFile)
-	require.NoError(t, err)
-
 	seed := *sharedSeed
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -60,14 +45,14 @@ func TestKindsShareTheirPods(t *testing.T) {
 			}
 		}
 	})
-	killer := startKiller(t, process)
+	killer, logFile := e.killsControllers("shared-controller.log")
 	for round := range *sharedRounds {
 		users.disturb(30)
 		e.killAPIServer(t)
 		users.disturb(30)
 		users.rest()
 		killer.calmly(users.settled)
-		t.Logf("round %d: %d actions, of which %d were refused; %d kills", round+1, users.actions, users.refusals, killer.count())
+		t.Logf("round %d: %d actions, %d refused; %d kills", round+1, users.actions, users.refusals, killer.count())
 	}
 	require.Positive(t, killer.stop())
 	users.still()
@@ -165,7 +150,7 @@ func (u *sharedUsers) rest() {
 		})
 	}
 	u.eventually("Pods without an owner are deleted", func(c *require.Assertions, ctx context.Context) {
-		for _, pod := range u.sharedPods(ctx, c) {
+		for _, pod := range u.allPods(ctx, c) {
 			if len(pod.OwnerReferences) == 0 {
 				c.NoError(u.core.CoreV1().Pods(u.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{}))
 			}
