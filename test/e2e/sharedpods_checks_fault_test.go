@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
@@ -30,7 +31,14 @@ func (u *sharedUsers) settled() {
 	nodes, err := u.core.CoreV1().Nodes().List(u.t.Context(), metav1.ListOptions{LabelSelector: "type=kwok"})
 	require.NoError(u.t, err)
 	u.daemonReady("daemons", int32(len(nodes.Items)))
+	u.broadcast("broadcast", "runs on each simulated node", func(c *require.Assertions, job *v1beta1.BroadcastJob) {
+		count, status := int32(len(nodes.Items)), job.Status
+		c.Equal(v1beta1.BroadcastJobRunning, status.Phase)
+		c.Equal([]int32{count, count, 0}, []int32{status.Desired, status.Active, status.Succeeded})
+	})
 	u.podsSettled(len(nodes.Items))
+	u.claimsSettled()
+	u.pullsSettled()
 	u.probesSettled()
 	u.sidecarsSettled()
 	u.budgetSettled("clones", sharedPods["clones"])
@@ -72,8 +80,68 @@ func (u *sharedUsers) podsSettled(nodes int) {
 			c.Equal("a", main.Env[0].Value, pod.Name)
 		}
 		want := maps.Clone(sharedPods)
-		want["daemons"] = int32(nodes)
+		want["daemons"], want["broadcast"] = int32(nodes), int32(nodes)
 		c.Equal(want, counts)
+	})
+}
+
+// claimsSettled checks that each claim is bound, that each Pod with claims has them, and that a CloneSet keeps none of Pods that are gone.
+func (u *sharedUsers) claimsSettled() {
+	u.t.Helper()
+	u.eventually("the claims are settled", func(c *require.Assertions, ctx context.Context) {
+		list, err := u.core.CoreV1().PersistentVolumeClaims(u.namespace).List(ctx, metav1.ListOptions{})
+		c.NoError(err)
+		claims, instances, want := map[string]bool{}, map[string]bool{}, map[string]bool{}
+		for _, claim := range list.Items {
+			c.Nil(claim.DeletionTimestamp, "%s is being deleted", claim.Name)
+			c.Equal(corev1.ClaimBound, claim.Status.Phase, claim.Name)
+			claims[claim.Name] = true
+			if id := claim.Labels[pub.CloneSetInstanceIDKey]; id != "" {
+				instances[id] = true
+			}
+		}
+		for _, pod := range u.pods("clones") {
+			want[pod.Labels[pub.CloneSetInstanceIDKey]] = true
+		}
+		c.Equal(want, instances)
+		for _, pod := range u.pods("states") {
+			c.True(claims["data-"+pod.Name], "the claim of %s", pod.Name)
+		}
+	})
+}
+
+// pullsSettled checks that each simulated node is asked for what the jobs of the namespace want, and for nothing else. No agent answers, so
+// a pull is active for ten minutes, and has then failed.
+func (u *sharedUsers) pullsSettled() {
+	u.t.Helper()
+	u.eventually("the image pulls are settled", func(c *require.Assertions, ctx context.Context) {
+		jobs, err := u.kruise.AppsV1beta1().ImagePullJobs(u.namespace).List(ctx, metav1.ListOptions{})
+		c.NoError(err)
+		count := int32(u.nodes.size)
+		var images, want, found []string
+		for _, job := range jobs.Items {
+			images = append(images, job.Spec.Image)
+			c.Equal([]int32{count, count}, []int32{job.Status.Desired, job.Status.Active + job.Status.Failed}, job.Name)
+		}
+		c.ElementsMatch([]string{"kruise.local/demo:r1", "kruise.local/demo:r1", "kruise.local/demo:r3"}, images)
+		for _, node := range u.nodes.list(ctx) {
+			for _, job := range jobs.Items {
+				want = append(want, node.Name+" "+string(job.UID)+" "+job.Spec.Image)
+			}
+			for image, entry := range node.Spec.Images {
+				for _, tag := range entry.Tags {
+					for _, owner := range tag.OwnerReferences {
+						if owner.Namespace == u.namespace {
+							found = append(found, node.Name+" "+string(owner.UID)+" "+image+":"+tag.Tag)
+						}
+					}
+				}
+			}
+		}
+		c.ElementsMatch(want, found)
+		list, err := u.kruise.AppsV1beta1().ImageListPullJobs(u.namespace).Get(ctx, "pulls", metav1.GetOptions{})
+		c.NoError(err)
+		c.Equal([]int32{2, 2, 0}, []int32{list.Status.Desired, list.Status.Active + list.Status.Completed, list.Status.Succeeded})
 	})
 }
 
@@ -207,7 +275,8 @@ func (u *sharedUsers) still() {
 // sharedKinds are the kinds of the test's objects and of what they own.
 const sharedKinds = "pods,clonesets.apps.kruise.io,statefulsets.apps.kruise.io,daemonsets.apps.kruise.io,uniteddeployments.apps.kruise.io," +
 	"persistentpodstates.apps.kruise.io,workloadspreads.apps.kruise.io,podunavailablebudgets.policy.kruise.io,sidecarsets.apps.kruise.io," +
-	"resourcedistributions.apps.kruise.io,podprobemarkers.apps.kruise.io,controllerrevisions.apps,deployments.apps,replicasets.apps,configmaps"
+	"resourcedistributions.apps.kruise.io,podprobemarkers.apps.kruise.io,broadcastjobs.apps.kruise.io,imagepulljobs.apps.kruise.io," +
+	"imagelistpulljobs.apps.kruise.io,persistentvolumeclaims,controllerrevisions.apps,deployments.apps,replicasets.apps,configmaps"
 
 // versions returns the resource version of each object.
 func (u *sharedUsers) versions(ctx context.Context, c *require.Assertions) []string {

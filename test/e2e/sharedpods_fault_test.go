@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 var (
@@ -128,8 +130,8 @@ func (u *sharedUsers) try(manifest string, args ...string) {
 	}
 }
 
-// rest applies what the users want at the end, until every object is there and stays. It deletes the Pods that a CloneSet left behind when
-// it was deleted with --cascade=orphan: a new CloneSet does not adopt them.
+// rest applies what the users want at the end, until every object is there and stays. It deletes the Pods and claims that a CloneSet left
+// behind when it was deleted with --cascade=orphan: a new CloneSet does not adopt them.
 func (u *sharedUsers) rest() {
 	u.t.Helper()
 	u.nodes.each(func(name string) error {
@@ -149,7 +151,14 @@ func (u *sharedUsers) rest() {
 			c.Empty(string(out), "it is being deleted")
 		})
 	}
-	u.eventually("Pods without an owner are deleted", func(c *require.Assertions, ctx context.Context) {
+	u.eventually("Pods and claims without an owner are deleted", func(c *require.Assertions, ctx context.Context) {
+		claims, err := u.core.CoreV1().PersistentVolumeClaims(u.namespace).List(ctx, metav1.ListOptions{LabelSelector: pub.CloneSetInstanceIDKey})
+		c.NoError(err)
+		for _, claim := range claims.Items {
+			if len(claim.OwnerReferences) == 0 {
+				c.NoError(u.core.CoreV1().PersistentVolumeClaims(u.namespace).Delete(ctx, claim.Name, metav1.DeleteOptions{}))
+			}
+		}
 		for _, pod := range u.allPods(ctx, c) {
 			if len(pod.OwnerReferences) == 0 {
 				c.NoError(u.core.CoreV1().Pods(u.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{}))

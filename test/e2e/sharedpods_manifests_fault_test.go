@@ -20,6 +20,7 @@ spec:
   replicas: <4|0|2|6>
   updateStrategy: {type: <InPlaceIfPossible|ReCreate>, maxUnavailable: <1|50%>, maxSurge: <0|2>, partition: <0|2|50%>, paused: <false|false|true>}
   lifecycle: {<|preDelete: {labelsHandler: {hook: "on"}}|inPlaceUpdate: {labelsHandler: {hook: "on"}}>}
+  volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}]
 ` + sharedTemplate("clones")},
 	{"clonesets.apps.kruise.io", "spread", `apiVersion: apps.kruise.io/v1beta1
 kind: CloneSet
@@ -34,6 +35,8 @@ metadata:
 spec:
   replicas: <4|0|2|5>
   serviceName: states
+  volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}]
+  persistentVolumeClaimRetentionPolicy: {whenScaled: <Delete|Retain>, whenDeleted: <Delete|Retain>}
   podManagementPolicy: Parallel
   reserveOrdinals: [<1|1, 2|>]
   updateStrategy: {rollingUpdate: {podUpdatePolicy: <InPlaceIfPossible|ReCreate>, maxUnavailable: <1|2>, partition: <0|2>, paused: <false|true>}}
@@ -58,6 +61,14 @@ spec:
   topology:
     subsets: [{name: a, replicas: <2|1|50%>}, {name: b}<|, {name: c}>]
 `},
+	{"broadcastjobs.apps.kruise.io", "broadcast", `apiVersion: apps.kruise.io/v1beta1
+kind: BroadcastJob
+spec:
+  parallelism: <100%|1|0>
+  paused: <false|true>
+  completionPolicy: {type: Never}
+  failurePolicy: {type: Continue}
+` + strings.NewReplacer("<r1|r2|r3>", "r1", "<a|b>", "a", "      nodeSelector", "      restartPolicy: Never\n      nodeSelector").Replace(sharedPodTemplate("broadcast"))},
 	{"deployments.apps", "plain", `apiVersion: apps/v1
 kind: Deployment
 spec:
@@ -97,6 +108,22 @@ spec:
   selector: {matchLabels: {app: clones}}
   probes: [{name: idle, containerName: main, podConditionType: e2e/idle, probe: {exec: {command: [/demo, <idle|busy>]}}}]
 `},
+	{"imagepulljobs.apps.kruise.io", "pull", `apiVersion: apps.kruise.io/v1beta1
+kind: ImagePullJob
+spec:
+  image: kruise.local/demo:<r1|r2>
+  parallelism: <2|1>
+  selector: {matchLabels: {e2e: NAMESPACE}}
+  completionPolicy: {type: Never}
+`},
+	{"imagelistpulljobs.apps.kruise.io", "pulls", `apiVersion: apps.kruise.io/v1beta1
+kind: ImageListPullJob
+spec:
+  images: ["kruise.local/demo:<r1|r2>", "kruise.local/demo:r3"<|, "kruise.local/demo:v1">]
+  parallelism: <2|1>
+  selector: {matchLabels: {e2e: NAMESPACE}}
+  completionPolicy: {type: Never}
+`},
 	{"resourcedistributions.apps.kruise.io", "NAMESPACE-shared", `apiVersion: apps.kruise.io/v1alpha1
 kind: ResourceDistribution
 spec:
@@ -107,8 +134,11 @@ spec:
 
 // sharedTemplate is the selector and the Pod template of a workload.
 func sharedTemplate(app string) string {
-	return strings.ReplaceAll(`  selector: {matchLabels: {app: APP}}
-  template:
+	return "  selector: {matchLabels: {app: " + app + "}}\n" + sharedPodTemplate(app)
+}
+
+func sharedPodTemplate(app string) string {
+	return strings.ReplaceAll(`  template:
     metadata: {labels: {app: APP, shared: all, hook: "on"}}
     spec:
       nodeSelector: {type: kwok}
