@@ -11,17 +11,22 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// isFull reports whether a write was refused because the store is full. The error must contain the remedy.
+// isFull reports whether a write was refused because the store is full. The error must contain the remedy. On a busy machine, etcd may
+// end a write before its disk has answered: such a write may be stored or not.
 func isFull(t *testing.T, err error) bool {
 	t.Helper()
 	var status apierrors.APIStatus
 	if err == nil || !errors.As(err, &status) {
 		require.NoError(t, err)
+		return false
+	}
+	if strings.Contains(err.Error(), rpctypes.ErrTimeout.Error()) {
 		return false
 	}
 	require.EqualValues(t, http.StatusInsufficientStorage, status.Status().Code, "%v", err)
@@ -56,9 +61,15 @@ func TestFullEmbeddedStoreRefusesCreationsAndRecovers(t *testing.T) {
 		return err == nil
 	})
 	for i := range written / 2 {
-		require.NoError(t, client.Delete(t.Context(), fmt.Sprintf("demo-%d", i), metav1.DeleteOptions{}))
+		eventually(t, func() bool {
+			err := client.Delete(t.Context(), fmt.Sprintf("demo-%d", i), metav1.DeleteOptions{})
+			return err == nil || apierrors.IsNotFound(err)
+		})
 	}
-	eventually(t, func() bool { return !isFull(t, write("again")) })
+	eventually(t, func() bool {
+		err := write("again")
+		return err == nil || apierrors.IsAlreadyExists(err)
+	})
 }
 
 // TestManyRevisionsDoNotFillTheEmbeddedStore writes one object until its revisions would fill the store several times.
