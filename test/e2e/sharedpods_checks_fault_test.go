@@ -85,7 +85,7 @@ func (u *sharedUsers) podsSettled(nodes int) {
 	})
 }
 
-// claimsSettled checks that each claim is bound, that each Pod with claims has them, and that a CloneSet keeps none of Pods that are gone.
+// claimsSettled checks that each claim is bound, that each Pod with claims has them, and that a CloneSet has no claims of deleted Pods.
 func (u *sharedUsers) claimsSettled() {
 	u.t.Helper()
 	u.eventually("the claims are settled", func(c *require.Assertions, ctx context.Context) {

@@ -137,6 +137,7 @@ func sharedTemplate(app string) string {
 	return "  selector: {matchLabels: {app: " + app + "}}\n" + sharedPodTemplate(app)
 }
 
+// sharedPodTemplate is the Pod template of a workload.
 func sharedPodTemplate(app string) string {
 	return strings.ReplaceAll(`  template:
     metadata: {labels: {app: APP, shared: all, hook: "on"}}
