@@ -149,10 +149,11 @@ func (c *Cluster) ensureTool(ctx context.Context, module string, t tool, version
 		}
 		c.built.Add(1)
 	}
-	if c.Binary(t.name) == path {
+	// Clusters of the default version start the links. kubectl's link is also for users: it has the version of the last cluster.
+	if c.Binary(t.name) == path && t.name != "kubectl" {
 		return nil
 	}
-	if err := link(cached, c.Binary(t.name)); err != nil {
+	if err := link(cached, filepath.Join(c.cfg.BinDir, t.name)); err != nil {
 		return fmt.Errorf("link %s: %w", t.name, err)
 	}
 	return nil

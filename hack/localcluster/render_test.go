@@ -176,3 +176,32 @@ func TestToolsArePinned(t *testing.T) {
 		assert.Regexp(t, `^v\d+\.\d+\.\d+`, versions[tool.module], tool.name)
 	}
 }
+
+// TestLinksOfPrograms uses programs that are built already. Only kubectl's link has the chosen version.
+func TestLinksOfPrograms(t *testing.T) {
+	t.Parallel()
+	chosen, usual := testCluster(t), testCluster(t)
+	chosen.cfg.KubernetesVersion, chosen.cfg.BinDir = "1.32.9", t.TempDir()
+	usual.cfg.BinDir = chosen.cfg.BinDir
+	for _, name := range []string{"kubectl@v1.32.9", "kubectl@v1.36.3", "kubelet@v1.32.9", "kubelet@v1.36.3"} {
+		require.NoError(t, os.WriteFile(filepath.Join(chosen.cfg.BinDir, name), nil, 0o600))
+	}
+	build := func(c *Cluster, version string) {
+		for _, tool := range tools() {
+			if tool.name == "kubectl" || tool.name == "kubelet" {
+				require.NoError(t, c.ensureTool(t.Context(), "", tool, version))
+			}
+		}
+	}
+	target := func(name string) string {
+		link, err := os.Readlink(usual.Binary(name))
+		require.NoError(t, err)
+		return link
+	}
+	build(usual, "v1.36.3")
+	assert.Equal(t, "kubelet@v1.36.3", target("kubelet"))
+	assert.Equal(t, "kubectl@v1.36.3", target("kubectl"))
+	build(chosen, "v1.32.9")
+	assert.Equal(t, "kubelet@v1.36.3", target("kubelet"))
+	assert.Equal(t, "kubectl@v1.32.9", target("kubectl"))
+}
