@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/features"
 )
 
@@ -164,6 +165,12 @@ func TestDeletionsOfSpreadPodsAreReviewed(t *testing.T) {
 				if there {
 					assert.Equal(t, admissionv1.Ignore, *webhook.FailurePolicy)
 					assert.Equal(t, "/apis/admission.kruise.io/v1/podreviews", *webhook.ClientConfig.Service.Path)
+					selector, err := metav1.LabelSelectorAsSelector(webhook.NamespaceSelector)
+					require.NoError(t, err)
+					namespace := labels.Set{"kubernetes.io/metadata.name": "shop"}
+					assert.True(t, selector.Matches(namespace), name)
+					namespace[pub.PodCreationKey] = pub.PodCreationIgnored
+					assert.False(t, selector.Matches(namespace), name)
 				}
 			}
 		})
