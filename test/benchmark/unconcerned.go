@@ -11,11 +11,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// unconcerned compares creations of Pods that no Kruise object concerns, with and without this project's webhooks for core kinds and
-// admission policies. The two sides take turns, because only one can exist at a time.
+// unconcerned compares creations and deletions of Pods that no Kruise object concerns, with and without this project's webhooks for core
+// kinds and admission policies. The two sides take turns, because only one can exist at a time.
 func (b *bench) unconcerned(ctx context.Context) error {
 	s := &shop{name: "unconcerned"}
 	var err error
@@ -26,6 +27,10 @@ func (b *bench) unconcerned(ctx context.Context) error {
 	if err := b.settled(ctx, s); err != nil {
 		return fmt.Errorf("prepare %s: %w", s.name, err)
 	}
+	pending, err := b.pendingPod(ctx, s)
+	if err != nil {
+		return err
+	}
 	servers, err := b.findAPIServers(ctx)
 	if err != nil {
 		return err
@@ -34,50 +39,82 @@ func (b *bench) unconcerned(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	creations := make([]call, b.pods/turns)
-	for i := range creations {
-		creations[i].do = func(ctx context.Context) error { return b.inject(ctx, s) }
+	requests := []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"create", func(ctx context.Context) error { return b.inject(ctx, s) }},
+		{"delete", func(ctx context.Context) error {
+			return b.core.CoreV1().Pods(s.namespace).Delete(ctx, pending, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+		}},
 	}
-	// The first creations after a change of the admission are not measured: kube-apiserver does more then.
-	measure := func(s *side) error {
-		if _, err := b.run(ctx, 1, 1, creations); err != nil {
-			return err
+	// The first requests after a change of the admission are not measured: kube-apiserver does more then.
+	measure := func(sides []side) error {
+		for i, request := range requests {
+			calls := make([]call, b.pods/turns)
+			for each := range calls {
+				calls[each].do = request.do
+			}
+			if _, err := b.run(ctx, 1, 1, calls); err != nil {
+				return fmt.Errorf("%s: %w", request.name, err)
+			}
+			if err := b.measureSide(ctx, &sides[i], calls, servers, idle); err != nil {
+				return fmt.Errorf("%s: %w", request.name, err)
+			}
 		}
-		before, err := servers.cpu()
-		if err != nil {
-			return err
-		}
-		begun := time.Now()
-		measured, err := b.run(ctx, 1, 1, creations)
-		took := time.Since(begun).Seconds()
-		if err != nil {
-			return err
-		}
-		after, err := servers.cpu()
-		s.times = append(s.times, measured[0]...)
-		s.cpu += after.less(before, 1).less(idle, took).sum()
-		return err
+		return nil
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(out, "Pods that nothing concerns\tp50 ms\twithout admission\tratio\tp99 ms\twithout admission\tratio\t"+
 		"CPU ms\twithout admission\tratio\t")
 	for round := range b.rounds {
-		var with, without side
+		with, without := make([]side, len(requests)), make([]side, len(requests))
 		for range turns {
-			if err := measure(&with); err != nil {
+			if err := measure(with); err != nil {
 				return err
 			}
-			if err := b.withoutAdmission(ctx, func() error { return measure(&without) }); err != nil {
+			if err := b.withoutAdmission(ctx, func() error { return measure(without) }); err != nil {
 				return err
 			}
 		}
-		_, _ = fmt.Fprintf(out, "round %d\t", round+1)
-		for _, figure := range []func(*side) float64{(*side).median, (*side).slow, (*side).each} {
-			_, _ = fmt.Fprintf(out, "%.2f\t%.2f\t%.2f\t", figure(&with), figure(&without), figure(&with)/figure(&without))
+		for i, request := range requests {
+			_, _ = fmt.Fprintf(out, "round %d: %s\t", round+1, request.name)
+			for _, figure := range []func(*side) float64{(*side).median, (*side).slow, (*side).each} {
+				_, _ = fmt.Fprintf(out, "%.2f\t%.2f\t%.2f\t", figure(&with[i]), figure(&without[i]), figure(&with[i])/figure(&without[i]))
+			}
+			_, _ = fmt.Fprintln(out)
 		}
-		_, _ = fmt.Fprintln(out)
 	}
 	return out.Flush()
+}
+
+// pendingPod creates a Pod that no scheduler takes, and returns its name.
+func (b *bench) pendingPod(ctx context.Context, s *shop) (string, error) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pending"}, Spec: template("bench").Spec}
+	pod.Spec.SchedulerName = "none"
+	created, err := b.core.CoreV1().Pods(s.namespace).Create(ctx, pod, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("create a Pod to delete: %w", err)
+	}
+	return created.Name, nil
+}
+
+// measureSide adds the latencies of calls and the CPU time that the servers used for them.
+func (b *bench) measureSide(ctx context.Context, s *side, calls []call, servers serverProcesses, idle cpuTime) error {
+	before, err := servers.cpu()
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	measured, err := b.run(ctx, 1, 1, calls)
+	took := time.Since(begun).Seconds()
+	if err != nil {
+		return err
+	}
+	after, err := servers.cpu()
+	s.times = append(s.times, measured[0]...)
+	s.cpu += after.less(before, 1).less(idle, took).sum()
+	return err
 }
 
 const (
@@ -89,7 +126,7 @@ const (
 	ownAdmission = "app.kubernetes.io/part-of=kruise"
 )
 
-// side holds the latencies of creations in ms, and the CPU time in ms that the servers used for all of them.
+// side holds the latencies of requests in ms, and the CPU time in ms that the servers used for all of them.
 type side struct {
 	times []float64
 	cpu   float64
