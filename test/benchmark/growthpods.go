@@ -119,7 +119,8 @@ func (g *podGrowth) set(i int) *v1beta1.CloneSet {
 
 // settled waits until the CloneSets report that so many Pods are updated and available, at most in proportion to their number.
 func (g *podGrowth) settled(ctx context.Context, pods int) error {
-	return wait.PollUntilContextTimeout(ctx, time.Second, scalePatience+time.Duration(pods)*podPatience, true, func(ctx context.Context) (bool, error) {
+	patience := scalePatience + time.Duration(pods)*podPatience
+	return wait.PollUntilContextTimeout(ctx, time.Second, patience, true, func(ctx context.Context) (bool, error) {
 		list, err := g.sets.AppsV1beta1().CloneSets(podSpace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, nil //nolint:nilerr // It is asked again.

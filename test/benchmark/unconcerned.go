@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"text/tabwriter"
@@ -64,8 +65,8 @@ func (b *bench) unconcerned(ctx context.Context) error {
 		}
 		return nil
 	}
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(out, "Pods that nothing concerns\tp50 ms\twithout admission\tratio\tp99 ms\twithout admission\tratio\t"+
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(table, "Pods that nothing concerns\tp50 ms\twithout admission\tratio\tp99 ms\twithout admission\tratio\t"+
 		"CPU ms\twithout admission\tratio\t")
 	for round := range b.rounds {
 		with, without := make([]side, len(requests)), make([]side, len(requests))
@@ -78,14 +79,19 @@ func (b *bench) unconcerned(ctx context.Context) error {
 			}
 		}
 		for i, request := range requests {
-			_, _ = fmt.Fprintf(out, "round %d: %s\t", round+1, request.name)
-			for _, figure := range []func(*side) float64{(*side).median, (*side).slow, (*side).each} {
-				_, _ = fmt.Fprintf(out, "%.2f\t%.2f\t%.2f\t", figure(&with[i]), figure(&without[i]), figure(&with[i])/figure(&without[i]))
-			}
-			_, _ = fmt.Fprintln(out)
+			compare(table, fmt.Sprintf("round %d: %s", round+1, request.name), &with[i], &without[i])
 		}
 	}
-	return out.Flush()
+	return table.Flush()
+}
+
+// compare writes a row with the figures of both sides and their ratios.
+func compare(table io.Writer, name string, with, without *side) {
+	_, _ = fmt.Fprintf(table, "%s\t", name)
+	for _, figure := range []func(*side) float64{(*side).median, (*side).slow, (*side).each} {
+		_, _ = fmt.Fprintf(table, "%.2f\t%.2f\t%.2f\t", figure(with), figure(without), figure(with)/figure(without))
+	}
+	_, _ = fmt.Fprintln(table)
 }
 
 // pendingPod creates a Pod that no scheduler takes, and returns its name.
