@@ -52,10 +52,7 @@ func (b *bench) unconcerned(ctx context.Context) error {
 	// The first requests after a change of the admission are not measured: kube-apiserver does more then.
 	measure := func(sides []side) error {
 		for i, request := range requests {
-			calls := make([]call, b.pods/turns)
-			for each := range calls {
-				calls[each].do = request.do
-			}
+			calls := slices.Repeat([]call{{do: request.do}}, b.pods/turns)
 			if _, err := b.run(ctx, 1, 1, calls); err != nil {
 				return fmt.Errorf("%s: %w", request.name, err)
 			}
