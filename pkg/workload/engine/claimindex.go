@@ -115,6 +115,9 @@ func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 		}
 		return moves
 	}
+	if len(v.claims.byInstance) == 0 {
+		return nil
+	}
 	active, inactive := map[string]bool{}, map[string]*corev1.Pod{}
 	for _, pod := range slices.Concat(v.Pods, v.Released) {
 		active[v.Instance(pod)] = true

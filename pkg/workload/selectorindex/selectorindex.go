@@ -60,7 +60,9 @@ func Anchors(namespace string, selector labels.Selector) []string {
 func Values(namespace string, set map[string]string) []string {
 	values := make([]string, 0, 2*len(set)+1)
 	for key, value := range set {
-		values = append(values, labelValue(namespace, key, value), labelKey(namespace, key))
+		// One begins with the other, so both share one string. Each event of a Pod comes here several times.
+		withValue := labelValue(namespace, key, value)
+		values = append(values, withValue, withValue[:len(withValue)-len(value)-len("=")])
 	}
 	return append(values, namespace)
 }

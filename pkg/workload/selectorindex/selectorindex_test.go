@@ -74,3 +74,14 @@ func TestManyValuesAndLabelsTakeFewIndexValues(t *testing.T) {
 	assert.Equal(t, selectorindex.Values("ns", map[string]string{"a": "b"})[2], selectorindex.Index("ns", map[string]string{"a": "b"})[2])
 	assert.Empty(t, selectorindex.Lookups("ns", selectorindex.Parse(nil)), "it selects nothing")
 }
+
+func BenchmarkValues(b *testing.B) {
+	set := map[string]string{
+		"app": "web", "apps.kruise.io/cloneset-instance-id": "7b6v7", "controller-revision-hash": "web-5654fb6bcf",
+		"lifecycle.apps.kruise.io/state": "Normal", "pod-template-hash": "5654fb6bcf",
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		selectorindex.Values("default", set)
+	}
+}
