@@ -115,6 +115,7 @@ func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 		}
 		return moves
 	}
+	// Most workloads have no claims, and need no maps of their Pods.
 	if len(v.claims.byInstance) == 0 {
 		return nil
 	}

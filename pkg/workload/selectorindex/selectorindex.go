@@ -60,9 +60,8 @@ func Anchors(namespace string, selector labels.Selector) []string {
 func Values(namespace string, set map[string]string) []string {
 	values := make([]string, 0, 2*len(set)+1)
 	for key, value := range set {
-		// One begins with the other, so both share one string. Each event of a Pod comes here several times.
-		withValue := labelValue(namespace, key, value)
-		values = append(values, withValue, withValue[:len(withValue)-len(value)-len("=")])
+		exact, exists := labelIndexes(namespace, key, value)
+		values = append(values, exact, exists)
 	}
 	return append(values, namespace)
 }
@@ -101,3 +100,10 @@ func labelValues(namespace, key string, values []string) []string {
 func labelValue(namespace, key, value string) string { return namespace + " " + key + "=" + value }
 
 func labelKey(namespace, key string) string { return namespace + " " + key }
+
+// labelIndexes returns the labelValue and the labelKey of a label. The second is a part of the first, so only one string is allocated:
+// several controllers call Values for each event of a Pod.
+func labelIndexes(namespace, key, value string) (exact, exists string) {
+	exact = labelValue(namespace, key, value)
+	return exact, exact[:len(exact)-len("=")-len(value)]
+}
