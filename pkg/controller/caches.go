@@ -36,6 +36,8 @@ type Caches struct {
 	started map[cache.SharedIndexInformer]bool
 	// running counts the goroutines of started informers, for Wait.
 	running sync.WaitGroup
+	// barriers make a new leader wait until the informers are current.
+	barriers barriers
 }
 
 // NewCaches returns caches of one namespace, or of all namespaces if namespace is empty. Every object is reconciled once per
@@ -76,6 +78,10 @@ func (c *Caches) For(deps Deps) Deps {
 	deps.KubeInformers = &kubeInformers{caches: c, needs: deps.needs, scope: scope{namespace: c.namespace}, transform: Trim}
 	deps.KruiseInformers = &kruiseInformers{caches: c, needs: deps.needs}
 	deps.Options.Informers = deps.needs.synced
+	// Without a mapper, as in unit tests, there is no server to compare with.
+	if deps.Mapper != nil {
+		deps.Options.Current = func(ctx context.Context) error { return c.barriers.pass(ctx, &deps) }
+	}
 	return deps
 }
 

@@ -62,7 +62,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) (R
 func (c *Controller) Add(key types.NamespacedName) { c.queue.Add(key) }
 
 // Run runs the workers until the context ends, and returns when the last worker has stopped. If the context ends before the caches are
-// synced, no worker starts. The caller starts the informers.
+// synced and current, no worker starts. The caller starts the informers.
 func (c *Controller) Run(ctx context.Context) {
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "controller", c.name)
 	ctx = klog.NewContext(ctx, logger)
@@ -71,6 +71,12 @@ func (c *Controller) Run(ctx context.Context) {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced()...) {
 		logger.Info("Stopped before the caches were synced")
 		return
+	}
+	if c.options.Current != nil {
+		if err := c.options.Current(ctx); err != nil {
+			logger.Info("Stopped before the caches were current", "err", err)
+			return
+		}
 	}
 	logger.Info("Started", "workers", c.options.workers())
 	c.options.Metrics.started(c.name, c.options.workers())

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -22,6 +23,9 @@ type Options struct {
 	// Informers returns checks for the informers that the controller reads, watched or not. Run waits for them before the first
 	// reconcile. It may be nil.
 	Informers func() []cache.InformerSynced
+	// Current returns when the caches of these informers show what the servers had when Run was called, or with an error when the context
+	// ends. Run waits for it after Informers, because a cache may have been filled long before. It may be nil.
+	Current func(ctx context.Context) error
 	// Metrics may be nil.
 	Metrics *Metrics
 	// Clock defaults to the real clock.
