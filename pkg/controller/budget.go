@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	lru "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -98,5 +97,16 @@ func (b *traced) trace(ctx context.Context, object string, pod *corev1.Pod, refu
 
 // OwnedIn returns the objects of an indexer by owner, in the form that an engine reads. IndexByOwner must have added the index.
 func OwnedIn[O any](indexer cache.Indexer) engine.Owned[O] {
-	return func(owner types.UID) ([]O, error) { return ByOwner[O](indexer, owner) }
+	return func(owner metav1.Object) ([]O, error) { return ByOwner[O](indexer, owner) }
+}
+
+// NamedIn returns the object of an informer's cache that has a name, or nil, in the form that an engine reads. An object that was just
+// created can be missing in the cache. The guard waits for such a write of the same workload, so its passes see the object.
+func NamedIn[O metav1.Object](informer Informer) func(namespace, name string) (O, error) {
+	indexer := informer.Informer().GetIndexer()
+	return func(namespace, name string) (object O, err error) {
+		item, _, err := indexer.GetByKey(cache.NewObjectName(namespace, name).String())
+		object, _ = item.(O)
+		return object, err
+	}
 }

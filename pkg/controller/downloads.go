@@ -83,7 +83,7 @@ func (d *Downloads) Sync(ctx context.Context, owner engine.Object, download *Dow
 
 // end deletes the remaining jobs. It runs in every pass after the rollout, and costs one read of the index once the jobs are gone.
 func (d *Downloads) end(ctx context.Context, owner engine.Object) error {
-	jobs, err := ByOwner[*v1beta1.ImagePullJob](d.jobs, owner.GetUID())
+	jobs, err := ByOwner[*v1beta1.ImagePullJob](d.jobs, owner)
 	if err != nil {
 		return err
 	}

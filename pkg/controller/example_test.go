@@ -45,7 +45,7 @@ func newGreeter(deps controller.Deps, greeted chan string) (*reconcile.Controlle
 // reconcile reads the cache, decides in a pure function, and writes once. The skeleton calls it only when the caches show its
 // earlier writes. A kind with a status would be written with UpdateStatus.
 func (g *greeter) reconcile(ctx context.Context, configMap *corev1.ConfigMap) (reconcile.Result, error) {
-	owned, err := controller.ByOwner[*corev1.Secret](g.secrets, configMap.UID)
+	owned, err := controller.ByOwner[*corev1.Secret](g.secrets, configMap)
 	if err != nil {
 		return reconcile.Result{}, err
 	}

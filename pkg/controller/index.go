@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -11,11 +12,20 @@ import (
 	"kruise.io/kruise/pkg/workload/kinds"
 )
 
-// ownerIndex finds objects by the UID of their controller.
-const ownerIndex = "controllerUID"
+const (
+	// ownerIndex finds objects by their namespace and the UID of their controller.
+	ownerIndex = "controller"
+	// clusterOwnerIndex finds objects of all namespaces by the UID of a controller without a namespace.
+	clusterOwnerIndex = "clusterController"
+)
+
+// ownerKey is the value by which an object and its controller find each other. An owner reference has no namespace, and its UID is not
+// checked: anybody can write the UID of another namespace's object into it. So the namespace is a part of the key. The UID is used and
+// not the name, because an object that was deleted and created again has other Pods than before.
+func ownerKey(namespace string, owner types.UID) string { return namespace + "/" + string(owner) }
 
 // IndexByOwner adds the index that ByOwner uses. Controllers that share an informer may all call it. It must be called before the
-// informer starts. The index uses the UID, not the name: an object that was deleted and created again has other Pods than before.
+// informer starts.
 func IndexByOwner(informer cache.SharedIndexInformer) error {
 	return Index(informer, ownerIndex, func(obj any) ([]string, error) {
 		object, ok := obj.(metav1.Object)
@@ -23,9 +33,21 @@ func IndexByOwner(informer cache.SharedIndexInformer) error {
 			return nil, nil
 		}
 		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
-			return []string{string(ref.UID)}, nil
+			return []string{ownerKey(object.GetNamespace(), ref.UID)}, nil
 		}
 		return nil, nil
+	})
+}
+
+// IndexByClusterOwner adds the index that ByClusterOwner uses, for a kind whose objects have no namespace.
+func IndexByClusterOwner(informer cache.SharedIndexInformer, kind schema.GroupKind) error {
+	owner := OwnerOf(kind)
+	return Index(informer, clusterOwnerIndex, func(obj any) ([]string, error) {
+		object, ok := obj.(metav1.Object)
+		if !ok || len(owner(object)) == 0 {
+			return nil, nil
+		}
+		return []string{string(metav1.GetControllerOfNoCopy(object).UID)}, nil
 	})
 }
 
@@ -64,9 +86,20 @@ func Index(informer cache.SharedIndexInformer, name string, values cache.IndexFu
 	return informer.AddIndexers(cache.Indexers{name: values})
 }
 
-// ByOwner lists the objects whose controller has the UID. The objects belong to the cache and must not be changed.
-func ByOwner[T any](indexer cache.Indexer, owner types.UID) ([]T, error) {
-	return byIndex[T](indexer, ownerIndex, string(owner))
+// ByOwner lists the objects of the owner's namespace that it controls. The objects belong to the cache and must not be changed.
+func ByOwner[T any](indexer cache.Indexer, owner metav1.Object) ([]T, error) {
+	return ByOwnerIn[T](indexer, owner.GetNamespace(), owner.GetUID())
+}
+
+// ByOwnerIn is ByOwner for a caller that knows only the namespace and the UID of the owner.
+func ByOwnerIn[T any](indexer cache.Indexer, namespace string, owner types.UID) ([]T, error) {
+	return byIndex[T](indexer, ownerIndex, ownerKey(namespace, owner))
+}
+
+// ByClusterOwner lists the objects of all namespaces that an object without a namespace controls. The objects belong to the cache and must
+// not be changed.
+func ByClusterOwner[T any](indexer cache.Indexer, owner types.UID) ([]T, error) {
+	return byIndex[T](indexer, clusterOwnerIndex, string(owner))
 }
 
 // byIndex lists the objects of a type that an index has for a value.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
@@ -37,4 +38,33 @@ func TestObjectsAreFoundByTheNameOfAnUnwatchedController(t *testing.T) {
 		names = append(names, pod.Name)
 	}
 	assert.ElementsMatch(t, []string{"custom", "job"}, names)
+}
+
+// An owner reference has no namespace, and its UID is not checked. So an object can name the owner of another namespace.
+func TestObjectsOfAnOwnerAreOfItsNamespace(t *testing.T) {
+	informer := informers.NewSharedInformerFactory(kubefake.NewClientset(), 0).Core().V1().Pods().Informer()
+	kind := schema.GroupKind{Group: "apps.kruise.io", Kind: "SidecarSet"}
+	require.NoError(t, controller.IndexByOwner(informer))
+	require.NoError(t, controller.IndexByClusterOwner(informer, kind))
+	for key, kind := range map[types.NamespacedName]string{
+		{Namespace: "prod", Name: "own"}: "CloneSet", {Namespace: "dev", Name: "foreign"}: "CloneSet",
+		{Namespace: "prod", Name: "a"}: "SidecarSet", {Namespace: "dev", Name: "b"}: "SidecarSet",
+	} {
+		require.NoError(t, informer.GetIndexer().Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: key.Name, OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: "apps.kruise.io/v1alpha1", Kind: kind, Name: "web", UID: types.UID(kind), Controller: new(true),
+			}},
+		}}))
+	}
+	names := func(pods []*corev1.Pod, err error) (names []string) {
+		require.NoError(t, err)
+		for _, pod := range pods {
+			names = append(names, pod.Name)
+		}
+		return names
+	}
+	assert.Equal(t, []string{"own"}, names(controller.ByOwner[*corev1.Pod](informer.GetIndexer(),
+		&metav1.ObjectMeta{Namespace: "prod", Name: "web", UID: "CloneSet"})))
+	assert.ElementsMatch(t, []string{"a", "b"}, names(controller.ByClusterOwner[*corev1.Pod](informer.GetIndexer(), "SidecarSet")))
+	assert.Empty(t, names(controller.ByClusterOwner[*corev1.Pod](informer.GetIndexer(), "CloneSet")), "this kind has namespaces")
 }

@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	// leftoversInterval is the time between two searches. A search looks once at each owner of the objects in the caches, and not at each
-	// object.
+	// leftoversInterval is the time between two searches. A search looks at the owner reference of each object in the caches.
 	leftoversInterval = time.Minute
 	// leftoversDelay is the time that the garbage collector has before its work is done here. Its watches start again within 30 seconds.
 	leftoversDelay = 3 * time.Minute
@@ -30,15 +29,24 @@ const (
 // start again, the garbage collector sees one object that changed, and never looks at what the first one owned.
 type Leftovers struct {
 	sources []*leftoverSource
-	// since is the time at which another object was first seen under the name of an owner, by the UID of the owner.
-	since map[types.UID]time.Time
+	// since is the time at which another object was first seen under the name of an owner.
+	since map[ownership]time.Time
+}
+
+// ownership is what an object says about its controller. Only the objects of one ownership are judged together. So what somebody writes
+// into the owner reference of one object decides about no other object: not about those of another namespace, and not about those that name
+// another owner.
+type ownership struct {
+	kind            schema.GroupKind
+	namespace, name string
+	uid             types.UID
 }
 
 // leftoverSource is where to look for objects of one resource whose controllers are of one kind.
 type leftoverSource struct {
 	resource schema.GroupVersionResource
 	kind     schema.GroupKind
-	// objects has the index of IndexByOwner. owners are the objects of the kind.
+	// owners are the objects of the kind.
 	objects, owners cache.Indexer
 	client          dynamic.Interface
 	// live reads an owner past the cache. It returns nil if the owner does not exist.
@@ -72,68 +80,74 @@ func (l *Leftovers) Run(ctx context.Context, clock clock.WithTicker) {
 
 // search deletes what is overdue. What cannot be read or deleted is tried again by the next search.
 func (l *Leftovers) search(ctx context.Context, now time.Time) {
-	since := map[types.UID]time.Time{}
+	since := map[ownership]time.Time{}
 	for _, source := range l.sources {
-		for _, owner := range source.objects.ListIndexFuncValues(ownerIndex) {
-			objects := source.leftBehind(owner)
-			if len(objects) == 0 {
-				continue
-			}
-			uid := types.UID(owner)
-			first, known := l.since[uid]
+		for owner, objects := range source.leftBehind() {
+			first, known := l.since[owner]
 			if !known {
 				first = now
 			}
-			since[uid] = first
+			since[owner] = first
 			if now.Sub(first) < leftoversDelay {
 				continue
 			}
-			if err := source.deleteAll(ctx, objects); err != nil {
-				klog.FromContext(ctx).Error(err, "Cannot delete what a deleted object owns", "resource", source.resource.Resource, "owner", owner)
+			if err := source.deleteAll(ctx, owner, objects); err != nil {
+				klog.FromContext(ctx).Error(err, "Cannot delete what a deleted object owns", "resource", source.resource.Resource,
+					"owner", klog.KRef(owner.namespace, owner.name), "ownerUID", owner.uid)
 			}
 		}
 	}
 	l.since = since
 }
 
-// leftBehind returns the objects whose controller has the UID, if the cache shows another object under the name of this controller. If it
-// shows none, the garbage collector has seen the deletion.
-func (s *leftoverSource) leftBehind(owner string) []metav1.Object {
-	objects, err := byIndex[metav1.Object](s.objects, ownerIndex, owner)
-	if err != nil || len(objects) == 0 {
-		return nil
+// leftBehind returns the objects whose owner is gone, if the cache shows another object under the name of this owner. If it shows none, the
+// garbage collector has seen the deletion. Objects that are being deleted need nothing.
+func (s *leftoverSource) leftBehind() map[ownership][]metav1.Object {
+	left := map[ownership][]metav1.Object{}
+	for _, item := range s.objects.List() {
+		object, ok := item.(metav1.Object)
+		if !ok || object.GetDeletionTimestamp() != nil {
+			continue
+		}
+		owner, named := s.ownerOf(object)
+		if !named {
+			continue
+		}
+		item, _, _ := s.owners.GetByKey(cache.NewObjectName(owner.namespace, owner.name).String()) // The cache returns no error.
+		if now, ok := item.(metav1.Object); ok && now.GetUID() != owner.uid {
+			left[owner] = append(left[owner], object)
+		}
 	}
-	ref := metav1.GetControllerOfNoCopy(objects[0])
-	if ref == nil || schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind() != s.kind {
-		return nil
+	return left
+}
+
+// ownerOf returns what the object says about its controller, if the controller is of the source's kind.
+func (s *leftoverSource) ownerOf(object metav1.Object) (ownership, bool) {
+	ref := metav1.GetControllerOfNoCopy(object)
+	if ref == nil || ref.Kind != s.kind.Kind || schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind() != s.kind {
+		return ownership{}, false
 	}
-	item, _, _ := s.owners.GetByKey(cache.NewObjectName(objects[0].GetNamespace(), ref.Name).String()) // The cache returns no error.
-	if now, ok := item.(metav1.Object); !ok || now.GetUID() == ref.UID {
-		return nil
-	}
-	return objects
+	return ownership{kind: s.kind, namespace: object.GetNamespace(), name: ref.Name, uid: ref.UID}, true
 }
 
 // deleteAll deletes objects of one owner in the background, as the garbage collector does, if the server confirms that another object has
 // the name of the owner.
-func (s *leftoverSource) deleteAll(ctx context.Context, objects []metav1.Object) error {
-	ref := metav1.GetControllerOfNoCopy(objects[0])
-	live, err := s.live(ctx, objects[0].GetNamespace(), ref.Name)
+func (s *leftoverSource) deleteAll(ctx context.Context, owner ownership, objects []metav1.Object) error {
+	live, err := s.live(ctx, owner.namespace, owner.name)
 	if err != nil {
 		return err
 	}
-	if live == nil || live.GetUID() == ref.UID {
+	if live == nil || live.GetUID() == owner.uid {
 		return nil
 	}
 	var errs []error
 	for _, object := range objects {
-		if object.GetDeletionTimestamp() != nil {
-			continue
-		}
 		klog.FromContext(ctx).Info("Deleting what a deleted object owns", "resource", s.resource.Resource,
-			"object", klog.KObj(object), "owner", ref.Name, "ownerUID", ref.UID)
+			"object", klog.KObj(object), "owner", owner.name, "ownerUID", owner.uid)
+		// The resource version makes sure that the object still names this owner.
 		err := s.client.Resource(s.resource).Namespace(object.GetNamespace()).Delete(ctx, object.GetName(), metav1.DeleteOptions{
-			Preconditions: metav1.NewUIDPreconditions(string(object.GetUID())), PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
+			Preconditions:     &metav1.Preconditions{UID: ptr.To(object.GetUID()), ResourceVersion: ptr.To(object.GetResourceVersion())},
+			PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
 		})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			errs = append(errs, fmt.Errorf("delete %s: %w", object.GetName(), err))

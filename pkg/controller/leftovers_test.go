@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -23,11 +24,11 @@ import (
 
 // leftoversWorld has two Pods of the CloneSet web with the UID 1, and the CloneSet web with the UID 2.
 type leftoversWorld struct {
-	t         *testing.T
-	leftovers *Leftovers
-	client    *dynamicfake.FakeDynamicClient
-	owners    cache.Indexer
-	live      metav1.Object
+	t              *testing.T
+	leftovers      *Leftovers
+	client         *dynamicfake.FakeDynamicClient
+	cached, owners cache.Indexer
+	live           metav1.Object
 }
 
 var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -41,7 +42,6 @@ func newLeftoversWorld(t *testing.T) *leftoversWorld {
 	w := &leftoversWorld{t: t, leftovers: &Leftovers{}, live: cloneSetWithUID("2")}
 	kind := v1beta1.SchemeGroupVersion.WithKind("CloneSet")
 	pods := informers.NewSharedInformerFactory(kubefake.NewClientset(), 0).Core().V1().Pods().Informer()
-	require.NoError(t, IndexByOwner(pods))
 	var objects []runtime.Object
 	for name, owner := range map[string]types.UID{"old-1": "1", "old-2": "1", "new": "2"} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -51,12 +51,18 @@ func newLeftoversWorld(t *testing.T) *leftoversWorld {
 		require.NoError(t, pods.GetIndexer().Add(pod))
 		objects = append(objects, pod)
 	}
-	w.client = dynamicfake.NewSimpleDynamicClient(kubescheme.Scheme, objects...)
+	w.client, w.cached = dynamicfake.NewSimpleDynamicClient(kubescheme.Scheme, objects...), pods.GetIndexer()
 	w.owners = cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
 	require.NoError(t, w.owners.Add(cloneSetWithUID("2")))
 	w.leftovers.add(&leftoverSource{
 		resource: podResource, kind: kind.GroupKind(), objects: pods.GetIndexer(), owners: w.owners, client: w.client,
-		live: func(context.Context, string, string) (metav1.Object, error) { return w.live, nil },
+		live: func(_ context.Context, namespace, _ string) (metav1.Object, error) {
+			item, found, _ := w.owners.GetByKey(namespace + "/web")
+			if w.live == nil || namespace == w.live.GetNamespace() || !found {
+				return w.live, nil
+			}
+			return item.(metav1.Object), nil //nolint:errcheck,forcetypeassert // The test added it.
+		},
 	})
 	return w
 }
@@ -115,4 +121,30 @@ func TestOwnerThatReturnsResetsTheDelay(t *testing.T) {
 	require.NoError(t, w.owners.Update(cloneSetWithUID("2")))
 	w.leftovers.search(t.Context(), time.Unix(0, 0).Add(leftoversDelay))
 	assert.Len(t, w.pods(), 3)
+}
+
+// An owner reference has no namespace, and anybody can write the UID of another namespace's object into one.
+func TestReferenceOfAnotherNamespaceDeletesNothing(t *testing.T) {
+	for name, meta := range map[string]metav1.ObjectMeta{
+		"in another namespace":             {Namespace: "dev", Name: "thief", UID: "thief"},
+		"under another name, in this one":  {Namespace: "default", Name: "thief", UID: "thief"},
+		"being deleted, held by its owner": {Namespace: "dev", Name: "thief", UID: "thief", Finalizers: []string{"dev/keep"}, DeletionTimestamp: &metav1.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newLeftoversWorld(t)
+			w.live = cloneSetWithUID("1")
+			require.NoError(t, w.owners.Update(cloneSetWithUID("1")))
+			other := &v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Namespace: meta.Namespace, Name: "x", UID: "x"}}
+			require.NoError(t, w.owners.Add(other))
+			meta.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(
+				&v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}}, v1beta1.SchemeGroupVersion.WithKind("CloneSet"))}
+			// Of several objects with one UID, the index returns a random one first.
+			for i := range 20 {
+				pod := &corev1.Pod{ObjectMeta: *meta.DeepCopy()}
+				pod.Name += strconv.Itoa(i)
+				require.NoError(t, w.cached.Add(pod))
+			}
+			assert.Subset(t, w.searched(), []string{"old-1", "old-2"})
+		})
+	}
 }

@@ -140,6 +140,12 @@ func (c *Of[T]) IndexByOwner(informer Informer) cache.Indexer {
 	return informer.Informer().GetIndexer()
 }
 
+// IndexByClusterOwner adds the index for ByClusterOwner with the kind of the controller, and returns the indexer.
+func (c *Of[T]) IndexByClusterOwner(informer Informer) cache.Indexer {
+	c.check(IndexByClusterOwner(informer.Informer(), c.kind))
+	return informer.Informer().GetIndexer()
+}
+
 // IndexByUnwatched adds the index for ByUnwatched.
 func (c *Of[T]) IndexByUnwatched(informer Informer) { c.check(IndexByUnwatched(informer.Informer())) }
 

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -60,7 +59,7 @@ type children struct {
 	template v1beta1.TemplateKind
 	resource schema.GroupVersionResource
 	// list returns the cached children of a cron job.
-	list func(owner types.UID) ([]*child, error)
+	list func(owner metav1.Object) ([]*child, error)
 	// create creates the job of a run with the metadata.
 	create func(ctx context.Context, cron *v1beta1.AdvancedCronJob, meta metav1.ObjectMeta) (*child, error)
 	// get reads a child from the server, for a creation whose answer was lost.
@@ -94,7 +93,7 @@ func childrenOf[T controller.Object](
 	}
 	return children{
 		template: template, resource: resource,
-		list: func(owner types.UID) (all []*child, err error) {
+		list: func(owner metav1.Object) (all []*child, err error) {
 			// Children are found by the UID of the cron job. A cron job that was created again under its name has none of the old
 			// ones.
 			found, err := controller.ByOwner[T](indexer, owner)
@@ -212,7 +211,7 @@ func templateOf(cron *v1beta1.AdvancedCronJob) v1beta1.TemplateKind {
 // list returns all children of the cron job. Children of every kind are listed, whatever the template is now.
 func (r *Reconciler) list(cron *v1beta1.AdvancedCronJob) (all []*child, err error) {
 	for i := range r.children {
-		found, err := r.children[i].list(cron.UID)
+		found, err := r.children[i].list(cron)
 		if err != nil {
 			return nil, err
 		}

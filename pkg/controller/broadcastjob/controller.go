@@ -86,7 +86,9 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	// updated.
 	r.engine = &engine.Engine{
 		Server: engine.NewServer(deps.Kube), Guard: c.Guard(), Recorder: r.recorder, Clock: deps.Clock,
-		Caches: engine.Caches{Pods: controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods()))},
+		Caches: engine.Caches{
+			Pods: controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods())), Pod: controller.NamedIn[*corev1.Pod](core.Pods()),
+		},
 	}
 	r.nodesFor = c.OnNodes(jobs, core.Nodes(), requires, concerns)
 	c.Forget(func(job *v1beta1.BroadcastJob) {
@@ -174,6 +176,7 @@ func (r *Reconciler) observe(job *v1beta1.BroadcastJob) (*engine.View, error) {
 	}
 	return r.engine.Observe(&engine.Target{
 		Object: job, Kind: kind, Selector: labels.Everything(), Policy: pub.ReCreatePodUpdatePolicy,
+		Identity: engine.PlaceIdentity(job.Name),
 		// These labels let users select the Pods of a job. The controller itself finds them by their owner.
 		Stamp: func(pod *corev1.Pod, _ string) {
 			metav1.SetMetaDataLabel(&pod.ObjectMeta, pub.BroadcastJobNameKey, job.Name)

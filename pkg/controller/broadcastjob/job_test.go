@@ -659,3 +659,18 @@ func TestNodeThatIsCreatedAgainGetsAPod(t *testing.T) {
 	w.settle()
 	assert.Equal(t, []string{"n1", "n1"}, w.on())
 }
+
+// A Pod that lost its owner, or that somebody else made, has the name that the node's Pod would get.
+func TestNodeGetsAPodUnderAnotherNameIfItsNameIsTaken(t *testing.T) {
+	w := newWorld(t, append(nodes(1), newJob())...)
+	w.step()
+	lost := w.Pods()[0].DeepCopy()
+	lost.OwnerReferences = nil
+	w.Update(lost)
+	w.settle()
+	require.Len(t, w.Pods(), 2)
+	for _, pod := range w.Pods() {
+		assert.Equal(t, pod.Name != lost.Name, metav1.GetControllerOf(pod) != nil, pod.Name)
+	}
+	assert.Empty(t, w.eventsLike("Warning"))
+}

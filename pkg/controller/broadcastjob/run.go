@@ -9,7 +9,6 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/nodefit"
-	"kruise.io/kruise/pkg/workload/podcontrol"
 	"kruise.io/kruise/pkg/workload/rollout"
 )
 
@@ -36,12 +35,11 @@ func (r *Reconciler) run(job *v1beta1.BroadcastJob, view *engine.View, c *census
 	}
 	// Misfits count as active in the pass that deletes them.
 	room := max(0, parallelism-c.counts[active])
-	v.err = r.create(job, view, c, stage, c.missing[:min(room, len(c.missing))])
+	v.err = r.create(job, view, stage, c.missing[:min(room, len(c.missing))])
 }
 
-// create adds the creation of Pods on nodes to a stage. The name of a Pod follows from the job and the node, so a creation that is
-// repeated cannot make a second Pod.
-func (r *Reconciler) create(job *v1beta1.BroadcastJob, view *engine.View, c *census, stage *engine.Stage, nodes []string) error {
+// create adds the creation of Pods on nodes to a stage.
+func (r *Reconciler) create(job *v1beta1.BroadcastJob, view *engine.View, stage *engine.Stage, nodes []string) error {
 	if len(nodes) == 0 {
 		return nil
 	}
@@ -49,10 +47,9 @@ func (r *Reconciler) create(job *v1beta1.BroadcastJob, view *engine.View, c *cen
 	if err != nil {
 		return err
 	}
-	blueprint.Name = podcontrol.PlaceName(job.Name)
 	// Readiness gates cannot be added to a running Pod, so every Pod has this one from the start.
 	blueprint.Gates = []corev1.PodConditionType{pub.KruisePodReadyConditionType}
-	nodeOf, taken := map[string]string{}, map[string]bool{}
+	nodeOf := map[string]string{}
 	blueprint.Complete = func(pod *corev1.Pod, id string) {
 		pod.GenerateName = job.Name + "-"
 		if r.options.BindPods {
@@ -61,13 +58,12 @@ func (r *Reconciler) create(job *v1beta1.BroadcastJob, view *engine.View, c *cen
 			nodefit.Pin(pod, nodeOf[id])
 		}
 	}
-	// Names of existing Pods are taken, also of those that terminate.
-	for _, pod := range c.all {
-		taken[podcontrol.PlaceOf(pod.Name)] = true
+	ids, err := view.PlaceIDs(nodes)
+	if err != nil {
+		return err
 	}
-	for _, name := range nodes {
-		id := podcontrol.PlaceID(job.UID, name, taken)
-		taken[id], nodeOf[id] = true, name
+	for i, id := range ids {
+		nodeOf[id] = nodes[i]
 		stage.Create = append(stage.Create, engine.Creation{Blueprint: blueprint, ID: id})
 	}
 	return nil

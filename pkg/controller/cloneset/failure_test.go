@@ -85,6 +85,32 @@ func TestLostAnswersCreateNoPodTooMany(t *testing.T) {
 	}
 }
 
+// Neither the deletion nor the read after it was answered, and the next pass finds the Pod deleted. The caches still show it as serving, so no
+// pass may decide before they show the deletion.
+func TestLostDeletionIsWaitedFor(t *testing.T) {
+	w := rolled(t, "", newSet(3))
+	away := true
+	w.Kube.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		w.lose(action.(clienttesting.DeleteAction).GetName())
+		return true, nil, apierrors.NewTimeoutError("no answer", 1)
+	})
+	w.Kube.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return away, nil, apierrors.NewTimeoutError("no answer", 1)
+	})
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = new(int32(2)) })
+	w.Observe()
+	_, err := w.reconcile("web")
+	require.Error(t, err)
+	require.Len(t, w.Pods(), 2)
+	require.Zero(t, w.guard.Wait(t.Context(), w.set()), "nobody knows yet")
+	away = false
+	_, err = w.reconcile("web")
+	require.NoError(t, err)
+	assert.Positive(t, w.guard.Wait(t.Context(), w.set()))
+	w.settle()
+	assert.Len(t, w.Pods(), 2)
+}
+
 // The creation of a Pod can still arrive for a while after its answer was lost, and the Pod then needs its claim. That time begins with
 // the creation, and not with the pass: the requests before it can be slow.
 func TestClaimWaitsForALateCreation(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -189,7 +188,7 @@ func TestRestartWithThousandPodsChangesNone(t *testing.T) {
 		deps := caches.For(w.Deps)
 		r, of := build(deps, Options{})
 		passes, observe := 0, r.engine.Caches.Pods
-		r.engine.Caches.Pods = func(owner types.UID) ([]*corev1.Pod, error) {
+		r.engine.Caches.Pods = func(owner metav1.Object) ([]*corev1.Pod, error) {
 			passes++
 			return observe(owner)
 		}

@@ -1,6 +1,7 @@
 package cloneset
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
@@ -96,4 +98,66 @@ func TestLostPodIsReplacedWhileAnotherOneStillTerminates(t *testing.T) {
 			assert.Equal(t, claims, w.claimsByName(), "nobody got a new claim")
 		})
 	}
+}
+
+// Everybody who may edit a Pod can change its label with the ID of its instance.
+func TestEditedInstanceLabelStopsNothing(t *testing.T) {
+	reuse := func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = true }
+	for name, edit := range map[string]func(w *world, pod *corev1.Pod){
+		"removed": func(_ *world, pod *corev1.Pod) { delete(pod.Labels, pub.CloneSetInstanceIDKey) },
+		"of another Pod": func(w *world, pod *corev1.Pod) {
+			pod.Labels[pub.CloneSetInstanceIDKey] = w.Pods()[1].Labels[pub.CloneSetInstanceIDKey]
+		},
+		"of no Pod at all":   func(_ *world, pod *corev1.Pod) { pod.Labels[pub.CloneSetInstanceIDKey] = "zzzzz" },
+		"an impossible text": func(_ *world, pod *corev1.Pod) { pod.Labels[pub.CloneSetInstanceIDKey] = "a-b" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := rolled(t, "", newSet(3, dataClaims("1"), reuse))
+			w.change(w.names()[0], func(pod *corev1.Pod) { edit(w, pod) })
+			w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = new(int32(5)) })
+			w.settle()
+			assert.Len(t, w.Pods(), 5)
+			assert.Equal(t, w.set().Generation, w.set().Status.ObservedGeneration)
+			w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = new(int32(1)) })
+			w.settle()
+			assert.Len(t, w.Pods(), 1)
+			assert.Len(t, w.claimsByName(), 1)
+		})
+	}
+}
+
+func TestDeletedPodTakesOnlyItsOwnClaims(t *testing.T) {
+	w := rolled(t, "", newSet(2, dataClaims("1")))
+	doomed, other := w.names()[0], w.names()[1]
+	w.change(doomed, func(pod *corev1.Pod) {
+		pod.Labels[pub.CloneSetInstanceIDKey] = other[len("web-"):]
+	})
+	w.edit(func(s *v1beta1.CloneSetSpec) {
+		s.ScaleStrategy.PodsToDelete, s.Replicas = []string{doomed}, new(int32(1))
+	})
+	w.settle()
+	assert.Equal(t, []string{other}, w.names())
+	assert.Equal(t, []string{"data-" + other}, slices.Collect(maps.Keys(w.claimsByName())))
+}
+
+// A name has no namespace in an owner reference, and a UID in it is not checked.
+func TestObjectsOfAnotherNamespaceAreNotOwned(t *testing.T) {
+	w := rolled(t, "", newSet(2, dataClaims("1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = true }))
+	stolen := metav1.ObjectMeta{
+		Namespace: "dev", Name: "data-web-zzzzz", Labels: map[string]string{"app": "web", pub.CloneSetInstanceIDKey: "zzzzz"},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(w.set(), kind)},
+	}
+	pod := metav1.ObjectMeta{Namespace: "dev", Name: "web-zzzzz", Labels: stolen.Labels, OwnerReferences: stolen.OwnerReferences}
+	w.Add(&corev1.PersistentVolumeClaim{ObjectMeta: stolen}, &corev1.Pod{ObjectMeta: pod})
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = new(int32(3)) })
+	w.settle()
+	assert.EqualValues(t, 3, w.set().Status.Replicas)
+	own := 0
+	for _, pod := range w.Pods() {
+		if pod.Namespace == "ns" {
+			own++
+		}
+	}
+	assert.Equal(t, 3, own)
+	assert.Len(t, w.claimsByName(), 3, "each Pod has a claim of its own")
 }

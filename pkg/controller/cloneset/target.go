@@ -84,8 +84,9 @@ func (s *settings) target(set *v1beta1.CloneSet, selector labels.Selector) (*eng
 		Lifecycle: set.Spec.Lifecycle, Policy: kinds.RollingUpdateOf(set).PodUpdatePolicy, GraceSeconds: graceSeconds(set), InPlace: s.inPlace,
 		Stopped:    kinds.RollingUpdateOf(set).Paused || onDelete(set),
 		Compatible: s.compatible(set), Stamp: podcontrol.StampFullName,
-		Picked:        func(pod *corev1.Pod) bool { return picked.Has(pod.Name) },
-		InstanceLabel: pub.CloneSetInstanceIDKey, ReuseClaims: set.Spec.ScaleStrategy.EnablePVCReuse, HashLabel: pub.PodTemplateHashKey,
+		Picked:    func(pod *corev1.Pod) bool { return picked.Has(pod.Name) },
+		Identity:  engine.RandomIdentity(set.Name, pub.CloneSetInstanceIDKey, set.Spec.ScaleStrategy.EnablePVCReuse),
+		HashLabel: pub.PodTemplateHashKey,
 		Revisions: engine.Revisions{
 			Format:  history.PodTemplates,
 			Content: history.Content{Data: data, Labels: set.Spec.Template.Labels, Annotations: set.Annotations},

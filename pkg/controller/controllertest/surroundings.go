@@ -130,6 +130,7 @@ func (c *LaggingCaches) Caches() engine.Caches {
 	return engine.Caches{
 		Pods: ownedIn(c.pods), Claims: ownedIn(c.claims), Revisions: ownedIn(c.revisions),
 		Orphans: orphansIn(c.pods), OrphanRevisions: orphansIn(c.revisions),
+		Pod:   func(_, name string) (*corev1.Pod, error) { return c.pods[name], nil },
 		Claim: func(_, name string) (*corev1.PersistentVolumeClaim, error) { return c.claims[name], nil },
 	}
 }
@@ -146,9 +147,9 @@ func orphansIn[T metav1.Object](objects table[T]) func(string, labels.Selector) 
 }
 
 func ownedIn[T metav1.Object](objects table[T]) engine.Owned[T] {
-	return func(owner types.UID) (owned []T, err error) {
+	return func(owner metav1.Object) (owned []T, err error) {
 		for _, name := range slices.Sorted(maps.Keys(objects)) {
-			if ref := metav1.GetControllerOfNoCopy(objects[name]); ref != nil && ref.UID == owner {
+			if ref := metav1.GetControllerOfNoCopy(objects[name]); ref != nil && ref.UID == owner.GetUID() {
 				owned = append(owned, objects[name])
 			}
 		}

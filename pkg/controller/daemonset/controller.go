@@ -37,10 +37,8 @@ type Reconciler struct {
 	engine *engine.Engine
 	// settings are fixed when the controller is built.
 	settings settings
-	// nodes finds a node that an existing Pod names, even if the DaemonSet no longer selects it. pods finds a Pod that has lost its
-	// owner.
+	// nodes finds a node that an existing Pod names, even if the DaemonSet no longer selects it.
 	nodes corelisters.NodeLister
-	pods  corelisters.PodLister
 	// nodesFor lists the nodes that a Pod may select, through an index.
 	nodesFor func(*nodefit.Requirements) ([]*corev1.Node, error)
 	statuses *statusWriter
@@ -63,7 +61,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	core, sets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().DaemonSets()
 	client := deps.Kruise.AppsV1beta1()
 	r := &Reconciler{
-		settings: settingsFrom(deps, options), nodes: core.Nodes().Lister(), pods: core.Pods().Lister(), failures: newBackoff(deps.Clock),
+		settings: settingsFrom(deps, options), nodes: core.Nodes().Lister(), failures: newBackoff(deps.Clock),
 		fresh: func(ctx context.Context, set *v1beta1.DaemonSet) (metav1.Object, error) {
 			return client.DaemonSets(set.Namespace).Get(ctx, set.Name, metav1.GetOptions{})
 		},
@@ -76,6 +74,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 		Server: engine.NewServer(deps.Kube), Guard: c.Guard(), Budget: c.Budget(), Recorder: c.Recorder(), Clock: deps.Clock,
 		Caches: engine.Caches{
 			Pods:      controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods())),
+			Pod:       controller.NamedIn[*corev1.Pod](core.Pods()),
 			Revisions: controller.OwnedIn[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource, revisions)),
 			// A DaemonSet that was created again adopts the Pods and revisions of the one before, as in Kubernetes.
 			Orphans:         c.Adopts(sets, core.Pods(), func(set *v1beta1.DaemonSet) *metav1.LabelSelector { return set.Spec.Selector }),

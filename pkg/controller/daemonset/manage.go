@@ -162,8 +162,7 @@ func (p *planner) progressive(missing []*place, partition int) []*place {
 	return missing[:min(len(missing), max(0, room))]
 }
 
-// create creates Pods of the wanted revision on nodes, as many as a pass may. The name of a Pod follows from the DaemonSet and the
-// node. If a creation is repeated, the API server refuses the second one.
+// create creates Pods of the wanted revision on nodes, as many as a pass may.
 func (p *planner) create(stage *engine.Stage, nodes []*place, burst int) error {
 	nodes = nodes[:min(len(nodes), max(0, burst-len(stage.Create)))]
 	if len(nodes) == 0 {
@@ -173,21 +172,16 @@ func (p *planner) create(stage *engine.Stage, nodes []*place, burst int) error {
 	if err != nil {
 		return err
 	}
-	// Names of existing Pods are taken, also of those that terminate: a second Pod of a node, as in a surge, gets another name.
-	taken := map[string]bool{}
-	for _, at := range p.places {
-		for _, pod := range at.pods {
-			taken[podcontrol.PlaceOf(pod.Name)] = true
-		}
-	}
+	names := make([]string, 0, len(nodes))
 	for _, at := range nodes {
-		id := podcontrol.PlaceID(p.set.UID, at.name, taken)
-		// A Pod that the DaemonSet released keeps the name. Without the next name, its node would never get a Pod again.
-		for p.released(blueprint.PodName(id)) {
-			taken[id] = true
-			id = podcontrol.PlaceID(p.set.UID, at.name, taken)
-		}
-		taken[id], nodeOf[id] = true, at.name
+		names = append(names, at.name)
+	}
+	ids, err := p.PlaceIDs(names)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		nodeOf[id] = names[i]
 		stage.Create = append(stage.Create, engine.Creation{Blueprint: blueprint, ID: id})
 	}
 	return nil
@@ -212,7 +206,6 @@ func (p *planner) blueprint() (*podcontrol.Blueprint, map[string]string, error) 
 	// The template is shared by the whole pass, and must not get the tolerations.
 	blueprint.Template = blueprint.Template.DeepCopy()
 	tolerate(&blueprint.Template.Spec)
-	blueprint.Name = podcontrol.PlaceName(p.set.Name)
 	blueprint.Gates = []corev1.PodConditionType{pub.KruisePodReadyConditionType}
 	// Readiness gates cannot be added to a running Pod, so Pods that may be updated in place later need the gate now.
 	if inPlace(p.set) {

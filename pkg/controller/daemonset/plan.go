@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/engine"
@@ -25,8 +24,6 @@ type planner struct {
 	desired int
 	// failedWait returns how long failed Pods of a node must not be deleted.
 	failedWait func(node string) time.Duration
-	// released reports whether a Pod of the name exists that the DaemonSet does not control, because its labels were changed.
-	released func(name string) bool
 	// opened are the nodes whose failed Pods the plan deletes.
 	opened []string
 	// recheck is the delay until the next pass is due even if nothing changes.
@@ -42,13 +39,6 @@ func (r *Reconciler) newPlanner(v *engine.View, set *v1beta1.DaemonSet) (*planne
 	p := &planner{
 		View: v, settings: r.settings, set: set, rolling: rollingOf(set), places: places,
 		failedWait: func(node string) time.Duration { return r.failures.wait(set, node) },
-		// The cache may not show a Pod yet. The creation then fails, and a later pass takes the next name. A Pod in Released is released
-		// in this pass.
-		released: func(name string) bool {
-			pod, err := r.pods.Pods(set.Namespace).Get(name)
-			return err == nil && (!metav1.IsControlledBy(pod, set) ||
-				slices.ContainsFunc(v.Released, func(leaving *corev1.Pod) bool { return leaving.UID == pod.UID }))
-		},
 	}
 	for _, at := range places {
 		p.desired += one(at.run)

@@ -79,7 +79,7 @@ func (r *Reconciler) target(set *v1beta1.DaemonSet, selector labels.Selector) (*
 	// ReplaceAtOnce: the replacement needs the node of the Pod, so a mark for a later deletion would gain nothing.
 	target := &engine.Target{
 		Object: set, Kind: kind, Selector: selector, MinReadySeconds: set.Spec.MinReadySeconds,
-		Policy: pub.ReCreatePodUpdatePolicy, InPlace: r.settings.inPlace, ReplaceAtOnce: true,
+		Policy: pub.ReCreatePodUpdatePolicy, InPlace: r.settings.inPlace, ReplaceAtOnce: true, Identity: engine.PlaceIdentity(set.Name),
 		Stopped: onDelete(set) || ptr.Deref(rollingOf(set).Paused, false),
 		Stamp:   stamp, Adopts: func(*corev1.Pod) bool { return true },
 		Fresh:    func(ctx context.Context) (metav1.Object, error) { return r.fresh(ctx, set) },

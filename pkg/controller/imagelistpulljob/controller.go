@@ -85,7 +85,7 @@ func (r *Reconciler) sync(ctx context.Context, list *v1beta1.ImageListPullJob) e
 	if list.Labels[pub.ControllerRevisionHashKey] != hash {
 		return r.label(ctx, list, hash)
 	}
-	children, err := controller.ByOwner[*v1beta1.ImagePullJob](r.children, list.UID)
+	children, err := controller.ByOwner[*v1beta1.ImagePullJob](r.children, list)
 	if err != nil {
 		return err
 	}

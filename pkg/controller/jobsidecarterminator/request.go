@@ -70,7 +70,7 @@ func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, sidecars []sidec
 
 // requestOf returns the request for a Pod, or nil. A user can make other requests with the Pod as owner, so the name is compared.
 func (r *Reconciler) requestOf(pod *corev1.Pod) (*v1beta1.ContainerRecreateRequest, error) {
-	owned, err := controller.ByOwner[*v1beta1.ContainerRecreateRequest](r.requests, pod.UID)
+	owned, err := controller.ByOwner[*v1beta1.ContainerRecreateRequest](r.requests, pod)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 
 // known returns a StatefulSet of either kind as a target, with the ordinals that it wants.
 func (r *Reconciler) known(object kinds.Object) *target {
-	found := &target{uid: object.GetUID()}
+	found := &target{owner: object}
 	start, reserved := ordinals.SpecOf(object, r.startOrdinal)
 	switch set := object.(type) {
 	case *appsv1.StatefulSet:

@@ -7,9 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/kinds"
@@ -17,8 +17,8 @@ import (
 
 // target is the workload of a PersistentPodState, as far as a pass needs it.
 type target struct {
-	// uid finds the Pods that the workload owns.
-	uid types.UID
+	// owner finds the Pods that the workload owns.
+	owner metav1.Object
 	// ordinals are those in range. all is true if they are not known, so that every ordinal counts as in range.
 	ordinals map[int]bool
 	all      bool
@@ -73,7 +73,7 @@ func (r *Reconciler) target(ctx context.Context, kind schema.GroupKind, workload
 		return nil, errors.Join(fmt.Errorf("the scale of %s %s has no spec.replicas", kind, workload.GetName()), err)
 	}
 	// Custom kinds have no reserved ordinals, and begin with 0.
-	return &target{uid: workload.GetUID(), ordinals: inRange(int(replicas), 0, nil)}, nil
+	return &target{owner: workload, ordinals: inRange(int(replicas), 0, nil)}, nil
 }
 
 // podsOf returns the Pods of a target. A nil target has none.
@@ -81,5 +81,5 @@ func (r *Reconciler) podsOf(found *target) ([]*corev1.Pod, error) {
 	if found == nil {
 		return nil, nil
 	}
-	return controller.ByOwner[*corev1.Pod](r.pods, found.uid)
+	return controller.ByOwner[*corev1.Pod](r.pods, found.owner)
 }

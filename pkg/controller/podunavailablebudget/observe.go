@@ -85,7 +85,7 @@ func (r *Reconciler) podsOf(namespace string, workload disruption.Workload, foun
 	if !found.unreadable.Empty() {
 		return r.namingPods(namespace, workload)
 	}
-	pods, err := r.ownedPods(workload.GroupKind, found.uid)
+	pods, err := r.ownedPods(workload.GroupKind, namespace, found.uid)
 	if err != nil || len(pods) > 0 || found.selector == "" {
 		return pods, err
 	}
@@ -129,13 +129,13 @@ func naming[T metav1.Object](indexer cache.Indexer, namespace string, workload d
 }
 
 // ownedPods returns the Pods of a workload. For a Deployment, these are the Pods of all its ReplicaSets.
-func (r *Reconciler) ownedPods(kind schema.GroupKind, uid types.UID) ([]*corev1.Pod, error) {
+func (r *Reconciler) ownedPods(kind schema.GroupKind, namespace string, uid types.UID) ([]*corev1.Pod, error) {
 	known := kinds.Of(kind)
 	// The Pods of most kinds, also of custom ones, name the workload as their controller.
 	if known == nil || known.Through == nil {
-		return controller.ByOwner[*corev1.Pod](r.pods, uid)
+		return controller.ByOwnerIn[*corev1.Pod](r.pods, namespace, uid)
 	}
-	sets, err := controller.ByOwner[metav1.Object](r.workloads.cached[*known.Through], uid)
+	sets, err := controller.ByOwnerIn[metav1.Object](r.workloads.cached[*known.Through], namespace, uid)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (r *Reconciler) podsOfSets(sets []metav1.Object) (all []*corev1.Pod, err er
 		if set.GetDeletionTimestamp() != nil {
 			continue
 		}
-		pods, err := controller.ByOwner[*corev1.Pod](r.pods, set.GetUID())
+		pods, err := controller.ByOwner[*corev1.Pod](r.pods, set)
 		if err != nil {
 			return nil, err
 		}
@@ -261,7 +261,7 @@ func (r *Reconciler) claimed(budget *v1beta1.PodUnavailableBudget) []*corev1.Pod
 	if object == nil {
 		return nil
 	}
-	pods, err := r.ownedPods(target.GroupKind, object.GetUID())
+	pods, err := r.ownedPods(target.GroupKind, object.GetNamespace(), object.GetUID())
 	if err != nil {
 		return nil
 	}

@@ -81,7 +81,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ResourceD
 	// A copy that another client changes or deletes starts a pass of its owner.
 	r.byResource = c.Index(ours, byResource, resourceOf)
 	for kind, informer := range map[string]controller.Informer{"Secret": copied.Secrets(), "ConfigMap": copied.ConfigMaps()} {
-		c.IndexByOwner(informer)
+		c.IndexByClusterOwner(informer)
 		c.Watch(informer, owner)
 		c.WatchChanges(informer, func(before, after metav1.Object) []types.NamespacedName { return r.freed(kind, before, after) })
 	}

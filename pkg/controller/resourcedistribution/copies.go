@@ -199,7 +199,7 @@ func merged(live, template map[string]string) map[string]string {
 
 // owned returns the copies of a ResourceDistribution in the cache, in all namespaces. They are found by the UID of their owner.
 func (c *copies[T]) owned(d *v1beta1.ResourceDistribution) ([]*seen, error) {
-	return controller.ByOwner[*seen](c.cached, d.UID)
+	return controller.ByClusterOwner[*seen](c.cached, d.UID)
 }
 
 // right reports whether a copy is as the template says, so that merge would not change it. digest is that of the template. It is asked for

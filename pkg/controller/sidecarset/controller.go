@@ -102,9 +102,9 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	revisions := deps.KubeInformers.InNamespace(options.Namespace).Apps().V1().ControllerRevisions()
 	c.Guards(engine.RevisionResource, revisions)
 	c.Watch(revisions, controller.ClusterOwnerOf(kind.GroupKind()))
-	owned := c.IndexByOwner(revisions)
+	owned := c.IndexByClusterOwner(revisions)
 	r.revisions = func(owner types.UID) ([]*appsv1.ControllerRevision, error) {
-		return controller.ByOwner[*appsv1.ControllerRevision](owned, owner)
+		return controller.ByClusterOwner[*appsv1.ControllerRevision](owned, owner)
 	}
 	c.WatchChanges(core.Pods(), r.changedPod)
 	c.WatchChanges(core.Namespaces(), r.changedNamespace)

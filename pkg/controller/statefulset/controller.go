@@ -5,9 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
@@ -62,7 +60,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.StatefulS
 			Pods:      controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods())),
 			Revisions: controller.OwnedIn[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource, revisions)),
 			// Claims are read by name, not by owner: under the default policy they have none.
-			Claim:           claimNamed(core.PersistentVolumeClaims().Lister()),
+			Claim:           controller.NamedIn[*corev1.PersistentVolumeClaim](core.PersistentVolumeClaims()),
 			Orphans:         c.Adopts(sets, core.Pods(), func(set *v1beta1.StatefulSet) *metav1.LabelSelector { return set.Spec.Selector }),
 			OrphanRevisions: c.OrphanRevisions(revisions),
 		},
@@ -75,18 +73,6 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.StatefulS
 		r.failures.forget(set.UID)
 	})
 	return r, c
-}
-
-// claimNamed returns a function that reads a claim from the cache, or returns nil if it does not exist. A claim that was just created
-// can be missing in the cache. The guard waits for that write, so a pass never sees it so.
-func claimNamed(claims corelisters.PersistentVolumeClaimLister) func(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
-	return func(namespace, name string) (*corev1.PersistentVolumeClaim, error) {
-		claim, err := claims.PersistentVolumeClaims(namespace).Get(name)
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		return claim, err
-	}
 }
 
 // Reconcile runs a pass over the StatefulSet, unless its pace asks to wait. A change by the user never waits.

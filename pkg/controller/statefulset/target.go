@@ -3,7 +3,6 @@ package statefulset
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -75,7 +74,7 @@ func (r *Reconciler) target(set *v1beta1.StatefulSet, selector labels.Selector, 
 		Object: set, Kind: kind, Selector: selector, Replicas: replicasOf(set), MinReadySeconds: ptr.Deref(rolling.MinReadySeconds, 0),
 		Lifecycle: set.Spec.Lifecycle, Policy: rolling.PodUpdatePolicy, GraceSeconds: graceSeconds(rolling), InPlace: r.settings.inPlace,
 		Stopped: rolling.Paused || onDelete(set), Describe: describer(set.Name), TellDeletionTwice: true,
-		Stamp: stamp, ReplaceAtOnce: true, StateOptional: true, ReuseClaims: true,
+		Stamp: stamp, ReplaceAtOnce: true, StateOptional: true,
 		// A Pod whose name is not one of the set's is never adopted: it could not fill a slot.
 		Adopts: func(pod *corev1.Pod) bool {
 			_, ours := ordinals.Of(set.Name, pod)
@@ -84,12 +83,7 @@ func (r *Reconciler) target(set *v1beta1.StatefulSet, selector labels.Selector, 
 		Fresh: func(ctx context.Context) (metav1.Object, error) {
 			return r.sets.StatefulSets(set.Namespace).Get(ctx, set.Name, metav1.GetOptions{})
 		},
-		// The ordinal is the ID of an instance. The API server thus refuses a second Pod of the same instance.
-		InstanceOf: func(object metav1.Object) string {
-			ordinal, _ := ordinals.Of(set.Name, object)
-			return strconv.Itoa(ordinal)
-		},
-		ClaimNames: func(pods []*corev1.Pod) []string { return claimNames(set, wanted, pods) },
+		Identity: engine.OrdinalIdentity(set.Name, func(pods []*corev1.Pod) []string { return claimNames(set, wanted, pods) }),
 		Revisions: engine.Revisions{
 			Format:  history.PodTemplates,
 			Content: history.Content{Data: data, Labels: set.Spec.Template.Labels, Annotations: set.Annotations},

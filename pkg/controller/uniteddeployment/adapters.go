@@ -56,9 +56,9 @@ type adapter struct {
 	from  func(*v1beta1.SubsetTemplate) controller.Object
 	parts func(controller.Object) parts
 	// list returns the workloads of an owner, orphans those of a subset that have no controller, and pods the Pods of a workload.
-	list    func(owner types.UID) ([]controller.Object, error)
+	list    func(owner metav1.Object) ([]controller.Object, error)
 	orphans func(namespace, subset string) ([]controller.Object, error)
-	pods    func(workload types.UID) ([]*corev1.Pod, error)
+	pods    func(workload metav1.Object) ([]*corev1.Pod, error)
 
 	// create stores a new workload, and patch sends a strategic merge patch. Both return the stored workload, whose resource version
 	// the guard waits for.
@@ -97,7 +97,7 @@ type typed[T controller.Object] struct {
 // adapt makes the controller watch a kind, and returns its adapter. The Pods are those that pods finds by their controller.
 func adapt[T controller.Object](
 	c *controller.Of[*v1beta1.UnitedDeployment], kind schema.GroupKind, t *typed[T], selecting reconcile.Mapper,
-	pods func(workload types.UID) ([]*corev1.Pod, error),
+	pods func(workload metav1.Object) ([]*corev1.Pod, error),
 ) *adapter {
 	resource := kinds.Of(kind).Resource
 	indexer := c.Owns(resource, t.informer)
@@ -124,7 +124,7 @@ func adapt[T controller.Object](
 			}
 			return t.parts(workload)
 		},
-		list:    func(owner types.UID) ([]controller.Object, error) { return objects[T](indexer, owner) },
+		list:    func(owner metav1.Object) ([]controller.Object, error) { return objects[T](indexer, owner) },
 		orphans: orphansIn(c, t.informer, selecting),
 		create: func(ctx context.Context, object controller.Object) (controller.Object, error) {
 			workload, _ := object.(T)
@@ -140,7 +140,7 @@ func adapt[T controller.Object](
 }
 
 // objects lists the objects of an owner from a cache, in the form that is the same for all kinds.
-func objects[T controller.Object](indexer cache.Indexer, owner types.UID) ([]controller.Object, error) {
+func objects[T controller.Object](indexer cache.Indexer, owner metav1.Object) ([]controller.Object, error) {
 	found, err := controller.ByOwner[T](indexer, owner)
 	if err != nil {
 		return nil, err
@@ -156,14 +156,14 @@ func objects[T controller.Object](indexer cache.Indexer, owner types.UID) ([]con
 func adapters(deps controller.Deps, c *controller.Of[*v1beta1.UnitedDeployment], selecting reconcile.Mapper) []*adapter {
 	byOwner := c.IndexByOwner(deps.KubeInformers.Core().V1().Pods())
 	sets := c.IndexByOwner(deps.KubeInformers.Apps().V1().ReplicaSets())
-	direct := func(workload types.UID) ([]*corev1.Pod, error) {
+	direct := func(workload metav1.Object) ([]*corev1.Pod, error) {
 		return controller.ByOwner[*corev1.Pod](byOwner, workload)
 	}
 	// The controller of the Pods of a Deployment is a ReplicaSet, also during an update, when there are several.
-	throughSets := func(workload types.UID) (all []*corev1.Pod, err error) {
+	throughSets := func(workload metav1.Object) (all []*corev1.Pod, err error) {
 		replicaSets, err := controller.ByOwner[*appsv1.ReplicaSet](sets, workload)
 		for _, set := range replicaSets {
-			pods, podsErr := direct(set.UID)
+			pods, podsErr := direct(set)
 			if podsErr != nil {
 				return nil, podsErr
 			}

@@ -39,7 +39,7 @@ type Reconciler struct {
 	// server writes Pods and revisions. The adapters write workloads.
 	server engine.Server
 	// revisions lists the revisions that a UnitedDeployment controls.
-	revisions func(owner types.UID) ([]*appsv1.ControllerRevision, error)
+	revisions func(owner metav1.Object) ([]*appsv1.ControllerRevision, error)
 	// orphanRevisions lists revisions without a controller, and fresh reads a UnitedDeployment from the API server.
 	orphanRevisions func(namespace string, selector labels.Selector) ([]*appsv1.ControllerRevision, error)
 	fresh           func(ctx context.Context, namespace, name string) (*v1beta1.UnitedDeployment, error)
@@ -75,7 +75,7 @@ func build(deps controller.Deps) *controller.Of[*v1beta1.UnitedDeployment] {
 	r.fresh = func(ctx context.Context, namespace, name string) (*v1beta1.UnitedDeployment, error) {
 		return deps.Kruise.AppsV1beta1().UnitedDeployments(namespace).Get(ctx, name, metav1.GetOptions{})
 	}
-	r.revisions = func(owner types.UID) ([]*appsv1.ControllerRevision, error) {
+	r.revisions = func(owner metav1.Object) ([]*appsv1.ControllerRevision, error) {
 		return controller.ByOwner[*appsv1.ControllerRevision](revisions, owner)
 	}
 	r.statuses = &controller.StatusWriter[*v1beta1.UnitedDeployment, v1beta1.UnitedDeploymentStatus]{

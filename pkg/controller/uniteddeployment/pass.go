@@ -116,7 +116,7 @@ func (p *pass) reserves() bool {
 // write whose answer was lost: the name is generated, so a second one is created then, and assign finds the duplicate.
 func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 	for _, a := range r.adapters {
-		found, err := a.list(p.united.UID)
+		found, err := a.list(p.united)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 		if s.child == nil {
 			continue
 		}
-		pods, err := s.child.pods(s.child.GetUID())
+		pods, err := s.child.pods(s.child)
 		if err != nil {
 			return err
 		}

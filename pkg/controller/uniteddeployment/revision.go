@@ -94,7 +94,7 @@ func labelOf(revision string) string {
 // labels are on the revision, so that a later UnitedDeployment can find and adopt it.
 func (r *Reconciler) register(ctx context.Context, united *v1beta1.UnitedDeployment) ([]*appsv1.ControllerRevision, *int32, error) {
 	collisions := united.Status.CollisionCount
-	all, err := r.revisions(united.UID)
+	all, err := r.revisions(united)
 	if err != nil {
 		return nil, collisions, err
 	}

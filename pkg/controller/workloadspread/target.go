@@ -68,7 +68,7 @@ func (r *Reconciler) target(ctx context.Context, object *v1beta1.WorkloadSpread)
 	owners := []types.UID{workload.GetUID()}
 	// The Pods of a Deployment belong to its ReplicaSets, also to those of old revisions. Each revision is a version.
 	if kind == kinds.Deployment {
-		sets, err := controller.ByOwner[*appsv1.ReplicaSet](r.sets, workload.GetUID())
+		sets, err := controller.ByOwner[*appsv1.ReplicaSet](r.sets, workload)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func newest(sets []*appsv1.ReplicaSet) (version string) {
 // ownedBy returns the Pods of the owners that the filter selects, sorted by name. The order is the same in each pass.
 func (r *Reconciler) ownedBy(object *v1beta1.WorkloadSpread, owners []types.UID) (pods []*corev1.Pod, err error) {
 	for _, owner := range owners {
-		owned, err := controller.ByOwner[*corev1.Pod](r.pods, owner)
+		owned, err := controller.ByOwnerIn[*corev1.Pod](r.pods, object.Namespace, owner)
 		if err != nil {
 			return nil, err
 		}

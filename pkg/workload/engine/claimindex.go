@@ -18,7 +18,7 @@ type claimIndex struct {
 	byInstance map[string][]*corev1.PersistentVolumeClaim
 	// byPod holds the claims that a Pod controls, by the UID of the Pod.
 	byPod map[types.UID][]*corev1.PersistentVolumeClaim
-	// names are the names of all claims above, and of those of Target.ClaimNames that exist. A creation skips claims with these
+	// names are the names of all claims above, and of those of Identity.ClaimNames that exist. A creation skips claims with these
 	// names.
 	names map[string]bool
 }
@@ -56,7 +56,7 @@ func (v *View) ClaimsOf(pod *corev1.Pod) []*corev1.PersistentVolumeClaim {
 // Pod is deleted, no Pod with its name can be created, and its node may still write to its volume. A Pod created meanwhile would get new
 // claims. Claims without a Pod can be used at once, so they wait for no lost Pod, which may be on a node that is gone.
 func (v *View) Creatable(missing int) int {
-	if !v.ReuseClaims {
+	if !v.Identity.ReuseClaims {
 		return missing
 	}
 	used, lost := v.instancesWithPods(), 0
@@ -77,7 +77,7 @@ func (v *View) Creatable(missing int) int {
 // finished returns the Pods that ended but are not deleted, and whose claims are kept for their replacements. They must be
 // deleted before the replacements are created.
 func (v *View) finished() (pods []*corev1.Pod) {
-	if !v.ReuseClaims {
+	if !v.Identity.ReuseClaims {
 		return nil
 	}
 	for _, pod := range v.Inactive {
@@ -103,7 +103,7 @@ type claimMove struct {
 // If claims are not reused, the claim of a terminating or finished Pod moves to that Pod, and a claim without a Pod is deleted.
 // If claims are reused, a claim returns to the workload when its Pod is no longer to be deleted.
 func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
-	if v.ReuseClaims {
+	if v.Identity.ReuseClaims {
 		// A Pod that was to be deleted got its claims first. If it stays after all, its claims would be deleted with it later.
 		for _, pod := range v.Pods {
 			if deleted[pod.UID] || v.leavesOnPurpose(pod) {
@@ -128,8 +128,7 @@ func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 	}
 	for _, id := range v.claims.instances() {
 		for _, claim := range v.claims.of(id) {
-			// The last check protects claims that a Pod mounts although its label says otherwise, for example because a user
-			// changed the label.
+			// The last check protects claims that a Pod of another name mounts, for example one that a user gave to the workload.
 			if !active[id] && !v.memory.mayArrive(id, v.Now) && !v.mounted(claim.Name) {
 				moves = append(moves, claimMove{claim: claim, to: inactive[id], delete: inactive[id] == nil, from: v.Object.GetUID()})
 			}
@@ -141,7 +140,7 @@ func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 // claimsWait returns the delay until claims kept for a Pod that may still be created must be checked again, or zero. Without
 // it, no event would come when the time for the creation is over.
 func (v *View) claimsWait() (wait time.Duration) {
-	if v.ReuseClaims {
+	if v.Identity.ReuseClaims {
 		return 0
 	}
 	for id := range v.memory.attempted {
@@ -152,7 +151,7 @@ func (v *View) claimsWait() (wait time.Duration) {
 	return wait
 }
 
-// mounted reports whether an active Pod uses the claim, whatever instance the Pod's label names.
+// mounted reports whether an active Pod uses the claim, whatever instance the Pod belongs to.
 func (v *View) mounted(claim string) bool {
 	return slices.ContainsFunc(v.Pods, func(pod *corev1.Pod) bool { return mounts(pod, claim) })
 }

@@ -73,7 +73,7 @@ func (x *execution) moveClaims(ctx context.Context, moves []claimMove) error {
 // purgeClaim deletes a claim whose Pod is gone. The View also lacks a Pod whose owner somebody removed. Such a Pod still uses the claim and
 // gets it. A Pod that belongs to the workload keeps the claim until the cache shows the Pod.
 func (x *execution) purgeClaim(ctx context.Context, move claimMove) error {
-	pod, err := x.podOf(ctx, x.view.Instance(move.claim))
+	pod, err := x.podOf(ctx, x.view.instanceOf(move.claim))
 	switch {
 	case err != nil:
 		return err
@@ -92,7 +92,7 @@ func (x *execution) purgeClaim(ctx context.Context, move claimMove) error {
 
 // podOf reads the Pod of an instance from the API server. It returns nil if the Pod does not exist or has ended.
 func (x *execution) podOf(ctx context.Context, id string) (*corev1.Pod, error) {
-	name := podcontrol.PodName(x.view.Object.GetName(), id)
+	name := podcontrol.PodName(x.view.Identity.Name, id)
 	pod, err := x.Server.GetPod(ctx, x.view.Object.GetNamespace(), name)
 	if apierrors.IsNotFound(err) || err == nil && !podstate.Active(pod) {
 		return nil, nil

@@ -31,9 +31,11 @@ func (x *execution) createdAfterAll(ctx context.Context, pod *corev1.Pod, id str
 	if !Lost(failure) && !apierrors.IsAlreadyExists(failure) {
 		return nil, failure
 	}
-	// A name that exists already may be that of a creation whose answer was lost in an earlier pass.
+	// A name that exists already may be that of a creation whose answer was lost in an earlier pass. A Pod that this pass knows is not the
+	// one that it lacks: counting it as created would repeat the same creation in each pass, and end everything else.
 	found, err := x.find(ctx, pod)
-	if err == nil && metav1.IsControlledBy(found, x.view.Object) && podstate.Active(found) {
+	known := func(p *corev1.Pod) bool { return p.UID == found.UID }
+	if err == nil && metav1.IsControlledBy(found, x.view.Object) && podstate.Active(found) && !slices.ContainsFunc(x.view.Pods, known) {
 		return found, nil
 	}
 	if err == nil && metav1.GetControllerOfNoCopy(found) == nil && podstate.Active(found) {
@@ -116,6 +118,10 @@ func (x *execution) resolve(ctx context.Context) error {
 		cached := slices.IndexFunc(v.Pods, func(p *corev1.Pod) bool { return p.Name == name })
 		found, err := x.find(ctx, pod)
 		missing := apierrors.IsNotFound(err)
+		if missing && cached >= 0 {
+			// The lost write was a deletion. The next pass must not count the Pod.
+			x.Guard.Deleted(v.Object.GetUID(), PodResource.GroupResource(), v.Pods[cached])
+		}
 		switch {
 		case err != nil && !missing:
 			failures = append(failures, fmt.Errorf("check the result of a write to Pod %s: %w", name, err))

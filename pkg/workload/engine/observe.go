@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -20,8 +21,8 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// Owned lists cached objects by the UID of their controller, through an index.
-type Owned[T any] func(owner types.UID) ([]T, error)
+// Owned lists the cached objects of the owner's namespace that it controls, through an index.
+type Owned[T any] func(owner metav1.Object) ([]T, error)
 
 // Caches are what a pass reads. Claims is nil for kinds whose Pods have no claims of their own, and Revisions for kinds that
 // store no revisions.
@@ -34,6 +35,8 @@ type Caches struct {
 	Orphans func(namespace string, selector labels.Selector) ([]*corev1.Pod, error)
 	// OrphanRevisions does the same for revisions. It may be nil.
 	OrphanRevisions func(namespace string, selector labels.Selector) ([]*appsv1.ControllerRevision, error)
+	// Pod returns the Pod with a name, or nil. It is nil for kinds whose Pods belong to no nodes.
+	Pod func(namespace, name string) (*corev1.Pod, error)
 	// Claim returns the claim with a name, or nil. It is nil for kinds that control all their claims.
 	Claim func(namespace, name string) (*corev1.PersistentVolumeClaim, error)
 }
@@ -41,13 +44,12 @@ type Caches struct {
 // Observe reads the caches into a View of the workload. It reads only caches. The guard has made sure that the caches show the
 // writes of the last pass. Any error means that nothing is decided.
 func (e *Engine) Observe(target *Target) (*View, error) {
-	owner := target.Object.GetUID()
 	v := &View{
-		Target: target, Now: e.Clock.Now(), memory: e.memories.of(owner), random: e.random(),
+		Target: target, Now: e.Clock.Now(), memory: e.memories.of(target.Object.GetUID()), random: e.random(), podNamed: e.Caches.Pod,
 		progress: map[types.UID]inplace.Progress{}, templates: map[string]*corev1.PodTemplateSpec{},
 		changes: map[[2]string]*inplace.Change{},
 	}
-	pods, err := e.Caches.Pods(owner)
+	pods, err := e.Caches.Pods(target.Object)
 	if err != nil {
 		return nil, err
 	}
@@ -117,11 +119,11 @@ func (v *View) findUnowned(caches *Caches) (err error) {
 // findClaims finds the claims that the kind names. Their names count as taken, also where the workload does not control the
 // claim.
 func (v *View) findClaims(caches *Caches, pods []*corev1.Pod) error {
-	if v.ClaimNames == nil || caches.Claim == nil {
+	if v.Identity.ClaimNames == nil || caches.Claim == nil {
 		return nil
 	}
 	v.named = map[string]*corev1.PersistentVolumeClaim{}
-	for _, name := range v.ClaimNames(pods) {
+	for _, name := range v.Identity.ClaimNames(pods) {
 		claim, err := caches.Claim(v.Object.GetNamespace(), name)
 		if err != nil {
 			return err
@@ -141,13 +143,13 @@ func (v *View) indexClaims(caches *Caches) error {
 	if caches.Claims == nil {
 		return nil
 	}
-	owned, err := caches.Claims(v.Object.GetUID())
+	owned, err := caches.Claims(v.Object)
 	if err != nil {
 		return err
 	}
 	for _, claim := range owned {
 		v.claims.names[claim.Name] = true
-		id := v.Instance(claim)
+		id := v.instanceOf(claim)
 		v.claims.byInstance[id] = append(v.claims.byInstance[id], claim)
 	}
 	// Claims that were handed to a Pod before its deletion are controlled by that Pod.
@@ -155,13 +157,13 @@ func (v *View) indexClaims(caches *Caches) error {
 		if !mountsClaims(pod) {
 			continue
 		}
-		handed, err := caches.Claims(pod.UID)
+		handed, err := caches.Claims(pod)
 		if err != nil {
 			return err
 		}
 		for _, claim := range handed {
 			// The claim of an ephemeral volume belongs to the Pod alone: without this owner, no Pod could use it.
-			if v.Instance(claim) != v.Instance(pod) {
+			if v.instanceOf(claim) != v.Instance(pod) {
 				continue
 			}
 			v.claims.names[claim.Name] = true
@@ -186,7 +188,7 @@ func (v *View) findRevisions(caches *Caches) error {
 		v.Current, v.History = v.Update, []*appsv1.ControllerRevision{v.Update}
 		return nil
 	}
-	revisions, err := caches.Revisions(v.Object.GetUID())
+	revisions, err := caches.Revisions(v.Object)
 	if err != nil {
 		return err
 	}

@@ -50,17 +50,9 @@ type Target struct {
 	// Adopts reports whether the workload adopts a Pod that matches its selector and has no controller. If it is nil, the workload
 	// adopts nothing. Fresh reads the workload from the API server, because a workload that is being deleted or was replaced must
 	// not adopt anything, and must not delete claims. It may be nil for a workload that does neither.
-	Adopts func(pod *corev1.Pod) bool
-	Fresh  func(ctx context.Context) (metav1.Object, error)
-	// InstanceLabel is the label that holds the ID of an instance on its Pod and its claims. InstanceOf returns the ID where names
-	// hold it. It may be nil.
-	InstanceLabel string
-	InstanceOf    func(object metav1.Object) string
-	// ClaimNames returns the names of claims that the plan needs and that the workload does not control. View.Claim finds them. It
-	// may be nil.
-	ClaimNames func(pods []*corev1.Pod) []string
-	// ReuseClaims keeps the claims of lost Pods for their replacements.
-	ReuseClaims bool
+	Adopts   func(pod *corev1.Pod) bool
+	Fresh    func(ctx context.Context) (metav1.Object, error)
+	Identity Identity
 	// ReplaceAtOnce deletes a Pod that cannot be updated in place, and keeps its claims. Otherwise the Pod is marked for deletion,
 	// and a later pass replaces it.
 	ReplaceAtOnce bool

@@ -224,7 +224,7 @@ func (v *View) Blueprint(revision *appsv1.ControllerRevision) (*podcontrol.Bluep
 		return nil, fmt.Errorf("create Pods: %w", err)
 	}
 	return &podcontrol.Blueprint{
-		Owner: v.OwnerRef(), Name: v.Object.GetName(), Namespace: v.Object.GetNamespace(), Template: template, Revision: revision.Name,
-		Stamp: v.Stamp, InstanceLabel: v.InstanceLabel, ClaimOwners: []metav1.OwnerReference{v.OwnerRef()},
+		Owner: v.OwnerRef(), Name: v.Identity.Name, Namespace: v.Object.GetNamespace(), Template: template, Revision: revision.Name,
+		Stamp: v.Stamp, InstanceLabel: v.Identity.Label, ClaimOwners: []metav1.OwnerReference{v.OwnerRef()},
 	}, nil
 }

@@ -1,13 +1,11 @@
 package engine
 
 import (
-	"maps"
 	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/pub"
@@ -15,7 +13,6 @@ import (
 	"kruise.io/kruise/pkg/workload/history"
 	"kruise.io/kruise/pkg/workload/inplace"
 	"kruise.io/kruise/pkg/workload/lifecycle"
-	"kruise.io/kruise/pkg/workload/podcontrol"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
@@ -44,9 +41,10 @@ type View struct {
 	progress map[types.UID]inplace.Progress
 	// unreadable says why the updates of some Pods could not be judged.
 	unreadable error
-	// memory is what the last pass handed over. random returns the random part of a name.
-	memory memory
-	random func(length int) string
+	// memory is what the last pass handed over. random returns the random part of a name, and podNamed the Pod that has a name.
+	memory   memory
+	random   func(length int) string
+	podNamed func(namespace, name string) (*corev1.Pod, error)
 	// templates holds the templates that were decoded, by the name of their revision.
 	templates map[string]*corev1.PodTemplateSpec
 	// changes are the in-place changes that were planned, by the names of both revisions. An entry is nil if none is possible.
@@ -128,51 +126,8 @@ func (v *View) Template(revision *appsv1.ControllerRevision) (*corev1.PodTemplat
 	return template, nil
 }
 
-// Instance returns the ID of the instance that a Pod or a claim belongs to, or "".
-func (v *View) Instance(object metav1.Object) string {
-	if v.InstanceOf != nil {
-		return v.InstanceOf(object)
-	}
-	return object.GetLabels()[v.InstanceLabel]
-}
-
-// Claim returns a claim of Target.ClaimNames, or nil if it does not exist.
+// Claim returns a claim of Identity.ClaimNames, or nil if it does not exist.
 func (v *View) Claim(name string) *corev1.PersistentVolumeClaim { return v.named[name] }
-
-// NewIDs returns n instance IDs for Pods to create. It takes the IDs of creations whose answer was lost first, then, if claims
-// are reused, the IDs of claims without a Pod, and then random IDs.
-func (v *View) NewIDs(n int) (ids []string) {
-	taken := v.instancesWithPods()
-	take := func(id string) {
-		if id != "" && !taken[id] && len(ids) < n {
-			ids, taken[id] = append(ids, id), true
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(v.memory.attempted)) {
-		take(id)
-	}
-	for _, id := range v.claims.instances() {
-		if v.ReuseClaims && !v.claims.terminating(id) {
-			take(id)
-		}
-		taken[id] = true
-	}
-	for len(ids) < n {
-		ids = append(ids, podcontrol.NewID(v.random, taken))
-	}
-	return ids
-}
-
-// instancesWithPods returns the IDs of the instances that have a Pod in any state. The caller owns the map.
-func (v *View) instancesWithPods() map[string]bool {
-	ids := map[string]bool{}
-	for _, pods := range [][]*corev1.Pod{v.Pods, v.Inactive, v.Released} {
-		for _, pod := range pods {
-			ids[v.Instance(pod)] = true
-		}
-	}
-	return ids
-}
 
 // Again reports whether the last pass was for the same generation of the workload and stopped early. After a restart, it is false once.
 func (v *View) Again() bool { return v.memory.generation == v.Object.GetGeneration() }

@@ -25,7 +25,7 @@ func observed(t *testing.T, edit func(*Target), pods ...*corev1.Pod) *View {
 	t.Helper()
 	target := &Target{
 		Object: &v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "set"}}, Replicas: len(pods),
-		Selector: labels.Everything(), InstanceLabel: "id",
+		Selector: labels.Everything(), Identity: RandomIdentity("web", "id", false),
 		Revisions: Revisions{Format: history.PodTemplates, Content: history.Content{Data: []byte(`{"spec":{"template":{}}}`)}},
 	}
 	if edit != nil {
@@ -34,9 +34,9 @@ func observed(t *testing.T, edit func(*Target), pods ...*corev1.Pod) *View {
 	e := &Engine{
 		Clock: clocktesting.NewFakePassiveClock(now), Random: func(int) string { return "random" },
 		Caches: Caches{
-			Pods:      func(types.UID) ([]*corev1.Pod, error) { return pods, nil },
-			Claims:    func(types.UID) ([]*corev1.PersistentVolumeClaim, error) { return nil, nil },
-			Revisions: func(types.UID) ([]*appsv1.ControllerRevision, error) { return nil, nil },
+			Pods:      func(metav1.Object) ([]*corev1.Pod, error) { return pods, nil },
+			Claims:    func(metav1.Object) ([]*corev1.PersistentVolumeClaim, error) { return nil, nil },
+			Revisions: func(metav1.Object) ([]*appsv1.ControllerRevision, error) { return nil, nil },
 		},
 	}
 	v, err := e.Observe(target)

@@ -31,7 +31,7 @@ func NewID(random func(length int) string, taken map[string]bool) string {
 type Blueprint struct {
 	// Owner is the controller of the Pods.
 	Owner metav1.OwnerReference
-	// Name and Namespace are the workload's.
+	// Name is the first part of the names of the Pods, and Namespace is the workload's.
 	Name, Namespace string
 	Template        *corev1.PodTemplateSpec
 	// Revision is the name of the revision that Template belongs to. Stamp writes it into a Pod's labels.
@@ -54,9 +54,6 @@ type Blueprint struct {
 
 // PodName returns the name of an instance's Pod.
 func (b *Blueprint) PodName(id string) string { return PodName(b.Name, id) }
-
-// PodName returns the name of the Pod of an instance of the named workload.
-func PodName(workload, id string) string { return workload + "-" + id }
 
 // Build returns the Pod of an instance: the template, with the name, the labels, the gates and the volumes of the instance. The
 // blueprint is not changed. now is the time of its lifecycle state.
@@ -116,9 +113,8 @@ func mountClaim(pod *corev1.Pod, volume, claim string) {
 	})
 }
 
-// claimName returns the name of a claim, in the form of a StatefulSet's: template, workload, instance.
 func (b *Blueprint) claimName(template *corev1.PersistentVolumeClaim, id string) string {
-	return template.Name + "-" + b.Name + "-" + id
+	return ClaimName(template.Name, b.Name, id)
 }
 
 // Claims returns the volume claims of an instance, as they are created.

@@ -18,7 +18,7 @@ const (
 
 // PlaceID returns the ID of an instance that belongs to a node. It is the same for the same node, unless it is taken. The API server
 // therefore refuses a second Pod of the owner on the node, even if the controller was killed before it saw the first one.
-func PlaceID(owner types.UID, node string, taken map[string]bool) string {
+func PlaceID(owner types.UID, node string, taken func(id string) (bool, error)) (string, error) {
 	for attempt := uint64(0); ; attempt++ {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(string(owner) + "/" + node + "/" + strconv.FormatUint(attempt, 10)))
@@ -26,8 +26,9 @@ func PlaceID(owner types.UID, node string, taken map[string]bool) string {
 		if len(digits) < placeLength {
 			continue
 		}
-		if id := digits[len(digits)-placeLength:]; !taken[id] {
-			return id
+		id := digits[len(digits)-placeLength:]
+		if used, err := taken(id); err != nil || !used {
+			return id, err
 		}
 	}
 }
@@ -36,6 +37,3 @@ func PlaceID(owner types.UID, node string, taken map[string]bool) string {
 func PlaceName(owner string) string {
 	return strings.TrimRight(owner[:min(len(owner), maxPodName-placeLength-1)], "-.")
 }
-
-// PlaceOf returns the ID in the name of a Pod.
-func PlaceOf(name string) string { return name[max(0, len(name)-placeLength):] }
