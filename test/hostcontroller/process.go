@@ -12,10 +12,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// Process is one controller. It works without a lease: the caller makes sure that no other one runs.
+// Process is one controller. It works without a lease, unless its arguments say otherwise: the caller makes sure that no other one runs.
 type Process struct {
 	binary, kubeconfig, logFile string
 	args, env                   []string
@@ -86,6 +87,13 @@ func (p *Process) Kill() error {
 		waited = nil
 	}
 	return errors.Join(killed, waited, closed)
+}
+
+// Stop asks the process to end, as a cluster does, and returns when it is gone.
+func (p *Process) Stop() error {
+	asked := p.command.Process.Signal(syscall.SIGTERM)
+	waited := p.command.Wait()
+	return errors.Join(asked, waited, p.log.Close())
 }
 
 // PID is the running process's.
