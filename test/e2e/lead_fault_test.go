@@ -18,17 +18,16 @@ import (
 )
 
 const (
-	// leadChanges is how often the lead changes, and behind is how late the watches of one of the two replicas are.
-	leadChanges = 100
-	behind      = 3 * time.Second
-	leadLease   = "changing-lead"
+	// behind is how late the watches of one of the two replicas are.
+	behind    = 3 * time.Second
+	leadLease = "changing-lead"
 )
 
 // TestLeadChangesDuringRollouts ends the leading controller 100 times while CloneSets roll out. Its successor is a replica that has waited
 // with full caches. The watches of one of the two come three seconds late, as those of a kube-apiserver that is behind. At no time does a
-// watch of another client show more Pods, or fewer serving Pods, than the user allowed.
+// watch of another client show more Pods, or fewer serving Pods, than the user allowed. LEAD_CHANGES sets another number.
 func TestLeadChangesDuringRollouts(t *testing.T) {
-	e := newEnv(t)
+	e, changes := newEnv(t), sizeOf(t, "LEAD_CHANGES", 100)
 	giveBack, err := hostcontroller.TakeOver(t.Context(), e.core)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, giveBack(context.WithoutCancel(t.Context()))) })
@@ -77,7 +76,7 @@ func TestLeadChangesDuringRollouts(t *testing.T) {
 			}
 		}
 	}()
-	for range leadChanges {
+	for range changes {
 		e.endLeader(replicas)
 	}
 	rolledOut()
@@ -87,7 +86,7 @@ func TestLeadChangesDuringRollouts(t *testing.T) {
 		require.Len(t, e.pods(s.name), s.replicas, s.name)
 	}
 	observer.report(t)
-	t.Logf("%d changes of the lead, %d rounds of rollouts", leadChanges, rounds)
+	t.Logf("%d changes of the lead, %d rounds of rollouts", changes, rounds)
 }
 
 // endLeader lets the leading replica work for a moment, ends it as a cluster does, and starts it again when the other one leads.

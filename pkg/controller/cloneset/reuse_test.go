@@ -140,7 +140,7 @@ func TestDeletedPodTakesOnlyItsOwnClaims(t *testing.T) {
 	assert.Equal(t, []string{"data-" + other}, slices.Collect(maps.Keys(w.claimsByName())))
 }
 
-// A name has no namespace in an owner reference, and a UID in it is not checked.
+// An owner reference has no namespace, and its UID is not checked.
 func TestObjectsOfAnotherNamespaceAreNotOwned(t *testing.T) {
 	w := rolled(t, "", newSet(2, dataClaims("1"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = true }))
 	stolen := metav1.ObjectMeta{
@@ -152,12 +152,10 @@ func TestObjectsOfAnotherNamespaceAreNotOwned(t *testing.T) {
 	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = new(int32(3)) })
 	w.settle()
 	assert.EqualValues(t, 3, w.set().Status.Replicas)
-	own := 0
+	in := map[string]int{}
 	for _, pod := range w.Pods() {
-		if pod.Namespace == "ns" {
-			own++
-		}
+		in[pod.Namespace]++
 	}
-	assert.Equal(t, 3, own)
+	assert.Equal(t, map[string]int{"ns": 3, "dev": 1}, in)
 	assert.Len(t, w.claimsByName(), 3, "each Pod has a claim of its own")
 }
