@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -10,12 +9,30 @@ import (
 // keyFields are the Go fields that identify the elements of our own lists. The list types of Kubernetes declare theirs in a struct tag.
 var keyFields = []string{"Name", "Tag", "VolumeClaimName", "Key", "Type"}
 
+// keyer replaces the indexes of list elements in paths of one object by their keys. It reads the keys of a list once, so the cost of many
+// errors in one list grows with their number and not with its square.
+type keyer struct {
+	object reflect.Value
+	lists  map[listID][]string
+}
+
+// listID identifies a list of the object. One field has one address and one type.
+type listID struct {
+	address uintptr
+	length  int
+	element reflect.Type
+}
+
+func newKeyer(object any) *keyer {
+	return &keyer{object: reflect.ValueOf(object), lists: map[listID][]string{}}
+}
+
 // keyed returns the path of a field with the keys of list elements in place of their indexes, as in
 // spec.template.spec.containers[name=web].image. An element that moved within its list then has the same path. Where a list has no
 // key, or an object has the same key twice, the index stays. The path is that of the hub type or of Kubernetes' own types.
-func keyed(object any, path string) string {
+func (k *keyer) keyed(path string) string {
 	var result strings.Builder
-	value, parent, rest := reflect.ValueOf(object), reflect.StructField{}, path
+	value, parent, rest := k.object, reflect.StructField{}, path
 	for rest != "" {
 		var part string
 		part, rest = cutPath(rest)
@@ -24,7 +41,7 @@ func keyed(object any, path string) string {
 		case isIndex:
 			value = indirect(value)
 			if value.Kind() == reflect.Slice && index < value.Len() {
-				part = keyOf(value, parent, index)
+				part = k.keysOf(value, parent)[index]
 				value = value.Index(index)
 			} else {
 				value = reflect.Value{}
@@ -41,6 +58,9 @@ func keyed(object any, path string) string {
 
 // cutPath cuts the first part from a path: a name with its dot, or an index or key with its brackets.
 func cutPath(path string) (part, rest string) {
+	if path == "" {
+		return "", ""
+	}
 	if strings.HasPrefix(path, "[") {
 		if end := strings.Index(path, "]"); end >= 0 {
 			return path[:end+1], path[end+1:]
@@ -56,8 +76,11 @@ func cutPath(path string) (part, rest string) {
 // indexOf returns the number in brackets.
 func indexOf(part string) (int, bool) {
 	number, found := strings.CutPrefix(part, "[")
+	if !found {
+		return 0, false
+	}
 	index, err := strconv.Atoi(strings.TrimSuffix(number, "]"))
-	return index, found && err == nil && index >= 0
+	return index, err == nil && index >= 0
 }
 
 func indirect(value reflect.Value) reflect.Value {
@@ -67,47 +90,44 @@ func indirect(value reflect.Value) reflect.Value {
 	return value
 }
 
-// fieldOf finds the field of a struct that a path names: by its JSON name, or by its Go name with a small first letter.
-func fieldOf(value reflect.Value, name string) (reflect.Value, reflect.StructField) {
-	value = indirect(value)
-	if value.Kind() != reflect.Struct {
-		return reflect.Value{}, reflect.StructField{}
+// keysOf returns what stands for each element of a list in paths.
+func (k *keyer) keysOf(list reflect.Value, parent reflect.StructField) []string {
+	id := listID{list.Pointer(), list.Len(), list.Type().Elem()}
+	if known, found := k.lists[id]; found {
+		return known
 	}
-	for _, structField := range reflect.VisibleFields(value.Type()) {
-		tag, _, _ := strings.Cut(structField.Tag.Get("json"), ",")
-		named := tag == name || tag == "" && strings.EqualFold(structField.Name, name)
-		if tag == "" && name == "metadata" {
-			named = structField.Name == "ObjectMeta"
-		}
-		if !named {
-			continue
-		}
-		if found, err := value.FieldByIndexErr(structField.Index); err == nil {
-			return found, structField
-		}
-	}
-	return reflect.Value{}, reflect.StructField{}
-}
-
-// keyOf returns the key of a list element in brackets, or its index where it has no key of its own.
-func keyOf(list reflect.Value, parent reflect.StructField, index int) string {
 	names := keyFields
 	if merge := parent.Tag.Get("patchMergeKey"); merge != "" {
 		names = []string{merge}
 	}
-	for _, name := range names {
-		wanted, found := keyValue(list.Index(index), name)
-		if !found {
-			continue
-		}
-		for other := range list.Len() {
-			if value, _ := keyValue(list.Index(other), name); other != index && value == wanted {
-				return fmt.Sprintf("[%d]", index)
-			}
-		}
-		return fmt.Sprintf("[%s=%s]", name, wanted)
+	keys := make([]elementKey, list.Len())
+	count := make(map[elementKey]int, list.Len())
+	for i := range keys {
+		keys[i] = keyOf(list.Index(i), names)
+		count[keys[i]]++
 	}
-	return fmt.Sprintf("[%d]", index)
+	parts := make([]string, len(keys))
+	for i, key := range keys {
+		if key.field == "" || count[key] > 1 {
+			parts[i] = "[" + strconv.Itoa(i) + "]"
+		} else {
+			parts[i] = "[" + key.field + "=" + key.value + "]"
+		}
+	}
+	k.lists[id] = parts
+	return parts
+}
+
+// elementKey is the first key of a list element. field is empty if the element has no key.
+type elementKey struct{ field, value string }
+
+func keyOf(element reflect.Value, names []string) elementKey {
+	for _, name := range names {
+		if value, found := keyValue(element, name); found {
+			return elementKey{name, value}
+		}
+	}
+	return elementKey{}
 }
 
 // keyValue returns the value of an element's key, and false if it has none.

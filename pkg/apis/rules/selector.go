@@ -8,14 +8,10 @@ import (
 // Disjoint reports whether a label key proves that no labels match both selectors. Selectors for different
 // keys are not disjoint.
 func Disjoint(a, b *metav1.LabelSelector) bool {
-	theirs := requirements(b)
-	for key, ours := range requirements(a) {
-		for _, one := range ours {
-			for _, other := range theirs[key] {
-				if !compatible(one, other) {
-					return true
-				}
-			}
+	ours, theirs := requirements(a), requirements(b)
+	for key, one := range ours {
+		if other, both := theirs[key]; both && !compatible(one, other) {
+			return true
 		}
 	}
 	return false
@@ -27,41 +23,71 @@ func SameKeys(a, b *metav1.LabelSelector) bool {
 	return keys.Len() > 0 && keys.Equal(sets.KeySet(requirements(b)))
 }
 
+// requirement is what all parts of a selector together require of one label. A selector can have many parts for one key, so they are put
+// together before two selectors are compared.
+type requirement struct {
+	// present and absent are true if the label must exist, or must not. Both are true if no label matches.
+	present, absent bool
+	// in holds the allowed values if limited is true. notIn holds the values that are not allowed.
+	limited   bool
+	in, notIn sets.Set[string]
+}
+
 // requirements are the parts of a selector, by the label's key.
-func requirements(selector *metav1.LabelSelector) map[string][]metav1.LabelSelectorRequirement {
-	result := map[string][]metav1.LabelSelectorRequirement{}
-	for key, value := range selector.MatchLabels {
-		result[key] = append(result[key], metav1.LabelSelectorRequirement{
-			Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{value},
-		})
+func requirements(selector *metav1.LabelSelector) map[string]*requirement {
+	result := map[string]*requirement{}
+	of := func(key string) *requirement {
+		if result[key] == nil {
+			result[key] = &requirement{notIn: sets.New[string]()}
+		}
+		return result[key]
 	}
-	for _, requirement := range selector.MatchExpressions {
-		result[requirement.Key] = append(result[requirement.Key], requirement)
+	for key, value := range selector.MatchLabels {
+		of(key).limit([]string{value})
+	}
+	for i := range selector.MatchExpressions {
+		switch part := &selector.MatchExpressions[i]; part.Operator {
+		case metav1.LabelSelectorOpIn:
+			of(part.Key).limit(part.Values)
+		case metav1.LabelSelectorOpNotIn:
+			of(part.Key).notIn.Insert(part.Values...)
+		case metav1.LabelSelectorOpExists:
+			of(part.Key).present = true
+		case metav1.LabelSelectorOpDoesNotExist:
+			of(part.Key).absent = true
+		default:
+			of(part.Key) // Validation refuses it.
+		}
 	}
 	return result
 }
 
-// compatible reports whether a label value, or a missing label, satisfies both requirements for one key.
-func compatible(a, b metav1.LabelSelectorRequirement) bool {
-	if a.Operator == metav1.LabelSelectorOpDoesNotExist || b.Operator == metav1.LabelSelectorOpDoesNotExist {
-		return !needsLabel(a) && !needsLabel(b)
+// limit allows only the given values, and of those only the ones that were allowed before.
+func (r *requirement) limit(values []string) {
+	allowed := sets.New(values...)
+	for value := range allowed {
+		if r.limited && !r.in.Has(value) {
+			allowed.Delete(value)
+		}
 	}
-	if b.Operator == metav1.LabelSelectorOpIn {
-		a, b = b, a
-	}
-	if a.Operator != metav1.LabelSelectorOpIn {
-		return true
-	}
-	switch b.Operator {
-	case metav1.LabelSelectorOpIn:
-		return sets.New(a.Values...).HasAny(b.Values...)
-	case metav1.LabelSelectorOpNotIn:
-		return !sets.New(b.Values...).HasAll(a.Values...)
-	default:
-		return true
-	}
+	r.present, r.limited, r.in = true, true, allowed
 }
 
-func needsLabel(requirement metav1.LabelSelectorRequirement) bool {
-	return requirement.Operator == metav1.LabelSelectorOpIn || requirement.Operator == metav1.LabelSelectorOpExists
+// compatible reports whether a label value, or a missing label, satisfies both requirements for one key.
+func compatible(a, b *requirement) bool {
+	if a.absent || b.absent {
+		return !a.present && !b.present
+	}
+	if b.limited {
+		a, b = b, a
+	}
+	if !a.limited {
+		return true
+	}
+	for value := range a.in {
+		if (!b.limited || b.in.Has(value)) && !a.notIn.Has(value) && !b.notIn.Has(value) {
+			return true
+		}
+	}
+	return false
 }

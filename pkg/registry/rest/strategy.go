@@ -108,8 +108,10 @@ func (s *strategy[T]) validateChange(
 	return s.errorsIn(ctx, obj.(T), errs)
 }
 
-// errorsIn translates the paths of errors to the version of the request, because validation runs on the hub type and names its fields.
+// errorsIn returns the errors that the client is told. It translates their paths to the version of the request, because validation runs on
+// the hub type and names its fields.
 func (s *strategy[T]) errorsIn(ctx context.Context, obj T, errs field.ErrorList) field.ErrorList {
+	errs = rules.Shown(errs)
 	info, ok := genericapirequest.RequestInfoFrom(ctx)
 	if !ok || s.kind.ErrorsIn == nil || len(errs) == 0 {
 		return errs

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 
@@ -13,6 +12,7 @@ import (
 	"kruise.io/kruise/pkg/apis/policy"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
 	"kruise.io/kruise/pkg/apis/policy/validation"
+	"kruise.io/kruise/pkg/apis/rules"
 )
 
 // PluginName is the plugin's name in flags.
@@ -58,7 +58,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 		return err
 	}
 	if errs := validation.ValidatePodUnavailableBudgetConflicts(budget, others); len(errs) > 0 {
-		return apierrors.NewInvalid(policy.Kind("PodUnavailableBudget"), budget.Name, errs)
+		return rules.Invalid(policy.Kind("PodUnavailableBudget"), budget.Name, errs)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/rules"
 	"kruise.io/kruise/pkg/features"
 )
 
@@ -80,7 +81,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	if len(errs) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(apps.Kind("StatefulSet"), set.Name, errs)
+	return rules.Invalid(apps.Kind("StatefulSet"), set.Name, errs)
 }
 
 // judge returns the error of a claim template that asks for another size than before, or nil. The path names the

@@ -16,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/validation"
+	"kruise.io/kruise/pkg/apis/rules"
 	"kruise.io/kruise/pkg/features"
 )
 
@@ -134,5 +135,5 @@ func update(attributes admission.Attributes, request, old *apps.ContainerRecreat
 
 // refusal returns a 422 error with one cause for each problem, as validation does.
 func refusal(request *apps.ContainerRecreateRequest, errs field.ErrorList) error {
-	return apierrors.NewInvalid(apps.Kind("ContainerRecreateRequest"), request.Name, errs)
+	return rules.Invalid(apps.Kind("ContainerRecreateRequest"), request.Name, errs)
 }

@@ -16,6 +16,7 @@ import (
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/rules"
 )
 
 // PluginName is the plugin's name in flags.
@@ -78,7 +79,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	if len(errs) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(apps.Kind("CloneSet"), cloneSet.Name, errs)
+	return rules.Invalid(apps.Kind("CloneSet"), cloneSet.Name, errs)
 }
 
 // check returns the problems of the added names. It reads Pods at most once, however many names there are. The format

@@ -13,6 +13,7 @@ import (
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/apps"
 	"kruise.io/kruise/pkg/apis/pub"
+	"kruise.io/kruise/pkg/apis/rules"
 )
 
 // PluginName is the plugin's name in flags.
@@ -73,7 +74,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	if len(errs) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(apps.Kind("SidecarSet"), set.Name, errs)
+	return rules.Invalid(apps.Kind("SidecarSet"), set.Name, errs)
 }
 
 // sameQuestions returns true if an update changes nothing that this plugin checks. Most updates only change the

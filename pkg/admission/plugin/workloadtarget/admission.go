@@ -11,6 +11,7 @@ import (
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/rules"
 )
 
 // PluginName is the plugin's name in flags.
@@ -76,7 +77,7 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	case err != nil:
 		return apierrors.NewInternalError(fmt.Errorf("admit %s %s: %w", kind.Kind, attributes.GetName(), err))
 	case len(errs) > 0:
-		return apierrors.NewInvalid(kind, attributes.GetName(), errs)
+		return rules.Invalid(kind, attributes.GetName(), errs)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package validation
 
 import (
 	"fmt"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,6 +18,8 @@ func ValidatePodUnavailableBudgetConflicts(
 	budget *policy.PodUnavailableBudget, others []*policy.PodUnavailableBudget,
 ) (errs field.ErrorList) {
 	spec := field.NewPath("spec")
+	// The selector is printed once, because many others may overlap it.
+	printed := sync.OnceValue(func() string { return metav1.FormatLabelSelector(budget.Spec.Selector) })
 	for _, other := range others {
 		switch {
 		case other.Name == budget.Name: // That it exists already, the store says.
@@ -25,7 +28,7 @@ func ValidatePodUnavailableBudgetConflicts(
 			errs = append(errs, field.Invalid(spec.Child("targetRef"), *budget.Spec.TargetRef, message))
 		case overlap(budget.Spec.Selector, other.Spec.Selector):
 			message := fmt.Sprintf("overlaps the selector of PodUnavailableBudget %s; let the two select different Pods", other.Name)
-			errs = append(errs, field.Invalid(spec.Child("selector"), metav1.FormatLabelSelector(budget.Spec.Selector), message))
+			errs = append(errs, field.Invalid(spec.Child("selector"), printed(), message))
 		}
 	}
 	return errs
