@@ -10,12 +10,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// lock is a key of a lease below the prefix of a kind. The oldest key has the lock, as in the recipe of etcd's
-// client. The key is named after the lease, so each server has at most one key for each kind.
+// lock is a key of a lease below the prefix of a set. The oldest key has the lock, as in the recipe of etcd's
+// client. The key is named after the lease, so each server has at most one key for each set.
 type lock struct {
 	lease *lease
 	key   string
-	// revision is the one in which the key was created. The lock is free when no older key of the kind is left.
+	// revision is the one in which the key was created. The lock is free when no older key of the set is left.
 	revision int64
 }
 
@@ -29,12 +29,12 @@ func (l *lease) enqueue(ctx context.Context, prefix string) (*lock, error) {
 		return nil, err
 	}
 	if !answer.Succeeded {
-		return nil, fmt.Errorf("key %s exists already", key) // The caller competes once for each kind, and deletes its key after it.
+		return nil, fmt.Errorf("key %s exists already", key) // The caller competes once for each set, and deletes its key after it.
 	}
 	return &lock{lease: l, key: key, revision: answer.Header.Revision}, nil
 }
 
-// await waits until no older key of the kind is left. It waits for the youngest of the older keys only, so each
+// await waits until no older key of the set is left. It waits for the youngest of the older keys only, so each
 // deletion wakes one server and not all of them. That key can belong to a server that gave up, so it looks again
 // after each deletion.
 func (l *lock) await(ctx context.Context) error {

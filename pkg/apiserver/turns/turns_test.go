@@ -59,12 +59,20 @@ func newServers(t *testing.T, count int) (servers []*Turns, client *clientv3.Cli
 	client = newClient(t)
 	t.Cleanup(func() { // The locks are given back before the clients are closed.
 		for _, server := range servers {
-			for _, k := range server.kinds {
-				k.token <- struct{}{}
-			}
+			idle(t, server)
 		}
 	})
 	return servers, client
+}
+
+// idle waits until the server has given all locks back, and remembers no set.
+func idle(t *testing.T, server *Turns) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		server.lock.Lock()
+		defer server.lock.Unlock()
+		return len(server.queues) == 0
+	}, 20*time.Second, time.Millisecond)
 }
 
 // newClient returns a client that is closed at the end of the test. The member waits seconds for open clients when it stops.
@@ -88,8 +96,7 @@ func TestTurnCostsTwoWrites(t *testing.T) {
 		_, done, err := servers[0].Take(t.Context(), "sidecarsets")
 		require.NoError(t, err)
 		done()
-		servers[0].kind("sidecarsets").token <- struct{}{} // The lock is given back.
-		<-servers[0].kind("sidecarsets").token
+		idle(t, servers[0])
 	}
 	turn()
 	before := writes()
@@ -209,6 +216,40 @@ func TestOtherServersHaveTheirTurn(t *testing.T) {
 	}
 	stop()
 	busy.Wait()
+}
+
+// Nothing stays of a namespace without writes, see idle.
+func TestNamespacesDoNotWaitForEachOther(t *testing.T) {
+	servers, _ := newServers(t, 2)
+	for i, set := range []string{"budgets/a", "budgets/b", "budgets/a-b"} {
+		patient, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, done, err := servers[i%2].Take(patient, set)
+		require.NoError(t, err)
+		defer done()
+	}
+}
+
+// A write that waits for a webhook must not keep the others waiting without an end, whether it looks at its context or not.
+func TestTurnThatTakesTooLongEnds(t *testing.T) {
+	servers, client := newServers(t, 2)
+	servers[0].longest, servers[0].margin = 100*time.Millisecond, 100*time.Millisecond
+	for _, next := range servers {
+		turn, done, err := servers[0].Take(t.Context(), "sidecarsets")
+		require.NoError(t, err)
+		_, other, err := next.Take(t.Context(), "sidecarsets")
+		require.NoError(t, err)
+		require.Error(t, turn.Err(), "the other one has its turn only after the end of the first")
+		assert.True(t, apierrors.IsTimeout(context.Cause(turn)), "%v", context.Cause(turn))
+		_, err = client.Put(turn, t.Name(), "late")
+		require.Error(t, err, "nothing is written after the turn")
+		done() // It must not pass the turn of the other one on.
+		waiting, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		_, _, err = servers[1].Take(waiting, "sidecarsets")
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		other()
+	}
 }
 
 func TestKindsDoNotWaitForEachOther(t *testing.T) {
@@ -343,7 +384,10 @@ func TestCutOffServerEndsItsTurnBeforeAnotherBeginsOne(t *testing.T) {
 		assert.ErrorIs(t, context.Cause(turn), errLost)
 		done()
 		cut.Store(false)
-		<-lonely.kind("sidecarsets").token
+		lonely.lock.Lock()
+		cutOff := lonely.queues["sidecarsets"]
+		lonely.lock.Unlock()
+		<-cutOff.token
 	}
 }
 

@@ -18,12 +18,12 @@ import (
 // refreshPeriod is the time between two questions for the progress of etcd during a turn.
 const refreshPeriod = 10 * time.Millisecond
 
-// Turns lets one request at a time write the objects of a kind, among all servers of the installation.
+// Turns lets one request at a time write a set of objects, among all servers of the installation.
 type Turns interface {
-	// Take waits until it is the caller's turn for the named kind, or ctx ends. The turn lasts until done is called. If it is lost
-	// before, the returned context ends: what was checked in this turn must not be written then. An error that is an API status is the
-	// answer to the client.
-	Take(ctx context.Context, kind string) (turn context.Context, done func(), err error)
+	// Take waits until it is the caller's turn for the named set, or ctx ends. The turn lasts until done is called. If it is lost
+	// or takes too long, the returned context ends before: what was checked in this turn must not be written then. An error that is an API
+	// status, also as the cause of that context, is the answer to the client.
+	Take(ctx context.Context, set string) (turn context.Context, done func(), err error)
 }
 
 // Effects waits until the other parts of the server act on a write.
@@ -52,13 +52,14 @@ func (k *Kind[T]) TakeTurns(storages map[string]genericrest.Storage, turns Turns
 func (s *store[T]) Create(
 	ctx context.Context, obj runtime.Object, validate genericrest.ValidateObjectFunc, options *metav1.CreateOptions,
 ) (runtime.Object, error) {
-	turn, done, err := s.turn(ctx)
+	turn, done, err := s.turn(ctx, options.DryRun)
 	if err != nil {
 		return nil, err
 	}
 	created, err := func() (runtime.Object, error) {
 		defer done() // Also after a panic, which ends only this request.
-		return s.Store.Create(turn, obj, validate, options)
+		created, err := s.Store.Create(turn, obj, validate, options)
+		return created, withinTurn(turn, err)
 	}()
 	if err == nil && len(options.DryRun) == 0 {
 		s.await(ctx, created, false)
@@ -71,13 +72,14 @@ func (s *store[T]) Update(
 	ctx context.Context, name string, objInfo genericrest.UpdatedObjectInfo, validateCreate genericrest.ValidateObjectFunc,
 	validateUpdate genericrest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
-	turn, done, err := s.turn(ctx)
+	turn, done, err := s.turn(ctx, options.DryRun)
 	if err != nil {
 		return nil, false, err
 	}
 	updated, isNew, err := func() (runtime.Object, bool, error) {
 		defer done() // Also after a panic, which ends only this request. The patch of a user is applied here.
-		return s.Store.Update(turn, name, objInfo, validateCreate, validateUpdate, forceAllowCreate, options)
+		updated, isNew, err := s.Store.Update(turn, name, objInfo, validateCreate, validateUpdate, forceAllowCreate, options)
+		return updated, isNew, withinTurn(turn, err)
 	}()
 	if err == nil && len(options.DryRun) == 0 {
 		s.await(ctx, updated, false)
@@ -132,18 +134,35 @@ func (s *store[T]) await(ctx context.Context, written runtime.Object, deleted bo
 	}
 }
 
-// turn waits for the turn of the kind. It returns at once if the kind is not exclusive. The returned function must be called, also after
-// an error or a panic of the write. Nothing was written if it returns an error.
-func (s *store[T]) turn(ctx context.Context) (context.Context, func(), error) {
-	if s.turns == nil {
+// turn waits for the turn of the object. It returns at once if the kind is not exclusive, and for a dry run: that writes nothing, so nobody
+// has to wait for it. Objects of different namespaces cannot conflict, so their writers do not wait for each other: a user's patch, quota or
+// webhook is part of the turn. The returned function must be called, also after an error or a panic of the write. Nothing was written if it
+// returns an error.
+func (s *store[T]) turn(ctx context.Context, dryRun []string) (context.Context, func(), error) {
+	if s.turns == nil || len(dryRun) > 0 {
 		return ctx, func() {}, nil
 	}
-	turn, done, err := s.turns.Take(ctx, s.kind.Plural)
+	set := s.kind.Plural
+	if !s.kind.ClusterScoped {
+		set += "/" + genericapirequest.NamespaceValue(ctx)
+	}
+	turn, done, err := s.turns.Take(ctx, set)
 	if err != nil {
 		return nil, nil, s.notTaken(ctx, err)
 	}
 	go s.refresh(turn)
 	return turn, done, nil
+}
+
+// withinTurn returns the answer to a write that failed because its turn has ended, and other errors unchanged.
+func withinTurn(turn context.Context, err error) error {
+	if err == nil || turn.Err() == nil {
+		return err
+	}
+	if ended, chosen := errors.AsType[*apierrors.StatusError](context.Cause(turn)); chosen {
+		return ended
+	}
+	return err
 }
 
 // notTaken returns the error for the client of a request that got no turn: 504 if its time is over, the answer that Take has chosen, for

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
 	genericrest "k8s.io/apiserver/pkg/registry/rest"
 )
 
@@ -23,13 +24,16 @@ type turnsOf struct {
 	token   chan struct{}
 	refused error
 	lost    error
+	// taken are the sets of the turns.
+	taken []string
 }
 
-func (o *turnsOf) Take(ctx context.Context, _ string) (context.Context, func(), error) {
+func (o *turnsOf) Take(ctx context.Context, set string) (context.Context, func(), error) {
 	if o.refused != nil {
 		return nil, nil, o.refused
 	}
 	o.token <- struct{}{}
+	o.taken = append(o.taken, set)
 	turn, end := context.WithCancelCause(ctx)
 	if o.lost != nil {
 		end(o.lost)
@@ -135,6 +139,36 @@ func TestLostTurnEndsTheWrite(t *testing.T) {
 		return context.Cause(ctx)
 	}, &metav1.CreateOptions{})
 	assert.ErrorIs(t, err, lost)
+}
+
+// A write that takes too long is answered with the reason, and not with the error of its last step.
+func TestTurnThatTookTooLongIsTheAnswer(t *testing.T) {
+	samples, ctx := exclusive(t, &turnsOf{lost: apierrors.NewTimeoutError("too long", 1)})
+	_, err := samples.Create(ctx, newSample(), func(context.Context, runtime.Object) error {
+		return errors.New("the webhook was not asked: context canceled")
+	}, &metav1.CreateOptions{})
+	assert.True(t, apierrors.IsTimeout(err), "%v", err)
+}
+
+// The webhooks of one namespace's users must not delay the writes in another one, and a dry run delays nobody.
+func TestTurnsAreThoseOfANamespace(t *testing.T) {
+	for name, test := range map[string]struct {
+		clusterScoped bool
+		want          []string
+	}{"namespaced": {false, []string{"samples/a", "samples/a"}}, "cluster-scoped": {true, []string{"samples", "samples"}}} {
+		t.Run(name, func(t *testing.T) {
+			turns := &turnsOf{token: make(chan struct{}, 1)}
+			writes := &store[*sample]{kind: &Kind[*sample]{Plural: "samples", ClusterScoped: test.clusterScoped}, turns: turns}
+			writes.Store = &registry.Store{Storage: registry.DryRunnableStorage{Storage: &oneObject{}}}
+			ctx := genericapirequest.WithNamespace(t.Context(), map[bool]string{false: "a"}[test.clusterScoped])
+			for _, dryRun := range [][]string{nil, {metav1.DryRunAll}, nil} {
+				_, done, err := writes.turn(ctx, dryRun)
+				require.NoError(t, err)
+				done()
+			}
+			assert.Equal(t, test.want, turns.taken)
+		})
+	}
 }
 
 func TestOtherKindsTakeNoTurns(t *testing.T) {
