@@ -20,8 +20,7 @@ import (
 type Gate interface {
 	// Check returns nil while the store may be used, else the error for clients.
 	Check() error
-	// Room returns nil while there is space for new objects, else the error for clients. It is asked for creations
-	// only.
+	// Room returns nil while there is space for more than deletions, statuses and finalizers, else the error for clients.
 	Room() error
 	// Wrote is called before each write.
 	Wrote()
@@ -80,7 +79,7 @@ type options struct {
 }
 
 // GetRESTOptions implements generic.RESTOptionsGetter. The storages of one kind form layers, from the client to etcd:
-// reached, checked, deferred, the watch cache, checked, the raw storage.
+// reached, checked, reserve, deferred, the watch cache, checked, the raw storage.
 func (o *options) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
 	found, err := o.next.GetRESTOptions(resource, example)
 	if err != nil {
@@ -110,7 +109,8 @@ func (o *options) GetRESTOptions(resource schema.GroupResource, example runtime.
 			return served, func() { stop(); disconnect() }, nil
 		}}
 		o.storages.add(d)
-		return &reached{Interface: &checked{Interface: d, gate: gate}}, d.destroy, nil
+		kept := &reserve{Interface: d, gate: gate, codec: config.Codec}
+		return &reached{Interface: &checked{Interface: kept, gate: gate}}, d.destroy, nil
 	}
 	return found, nil
 }

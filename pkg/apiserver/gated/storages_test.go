@@ -134,14 +134,6 @@ func TestWritesAreCountedAndTheirErrorsExplained(t *testing.T) {
 	}
 }
 
-func TestFullStoreRefusesNewObjectsAlone(t *testing.T) {
-	errFull := errors.New("full")
-	for name, call := range calls {
-		err := call(t.Context(), &checked{Interface: &empty{}, gate: &gate{room: errFull}})
-		assert.Equal(t, name == "create", errors.Is(err, errFull), name)
-	}
-}
-
 func TestStoreThatIsNotOpenYetRefuses(t *testing.T) {
 	g, opens := &gate{}, 0
 	fails := errors.New("no etcd")

@@ -74,11 +74,11 @@ func (g *Guard) Opened() <-chan struct{} { return g.opened }
 // does no harm.
 func (g *Guard) Wrote() { g.wrote.Store(true) }
 
-// LimitBy refuses new objects while problem returns a non-empty text. It is called once, before the server runs.
-// problem is called for each creation, so it must not block.
+// LimitBy refuses new and larger objects while problem returns a non-empty text. It is called once, before the server runs.
+// problem is called for each creation and update, so it must not block.
 func (g *Guard) LimitBy(problem func() string) { g.full.Store(&problem) }
 
-// Room returns nil while new objects may be created, else the error for clients.
+// Room returns nil while objects may be created and may grow, else the error for clients.
 func (g *Guard) Room() error {
 	problem := g.full.Load()
 	if problem == nil {

@@ -29,7 +29,7 @@ const (
 
 	// Percentages of the quota. Above compactAbove, old revisions are dropped every second instead of after five
 	// minutes. This ends paginated lists that take longer than one check. Above createBelow, no object can be
-	// created. The rest is for deletions, status updates and finalizers. Below resumeBelow, writes that etcd itself
+	// created or become larger. The rest is for deletions, status updates and finalizers. Below resumeBelow, writes that etcd itself
 	// refused are accepted again.
 	compactAbove = 60
 	createBelow  = 85
