@@ -5,7 +5,6 @@ import (
 	"math"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -28,6 +27,11 @@ func validateUnitedTopology(spec *apps.UnitedDeploymentSpec, path *field.Path) f
 		}
 		seen.Insert(subset.Name)
 		errs = append(errs, validateSubset(subset, at)...)
+		// As in a WorkloadSpread, the patches beyond the limit of the list are not tried.
+		if subset.Patch != nil && i < maxItems {
+			errs = append(errs, rules.ValidatePatch(subset.Patch.Raw, &corev1.PodTemplateSpec{},
+				`a strategic merge patch of a Pod template, such as {"metadata":{"labels":{"a":"b"}}}`, at.Child("patch"))...)
+		}
 	}
 	if len(errs) == 0 {
 		errs = append(errs, validateAllocation(spec, path.Child("subsets"))...)
@@ -35,7 +39,7 @@ func validateUnitedTopology(spec *apps.UnitedDeploymentSpec, path *field.Path) f
 	return append(errs, validateUnitedSchedule(spec, path.Child("scheduleStrategy"))...)
 }
 
-// validateSubset checks one subset alone.
+// validateSubset checks one subset alone, without its patch.
 func validateSubset(subset *apps.Subset, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if subset.Name == "" {
@@ -49,20 +53,7 @@ func validateSubset(subset *apps.Subset, path *field.Path) field.ErrorList {
 	errs = append(errs, podtemplate.ValidateTolerations(subset.Tolerations, path.Child("tolerations"))...)
 	errs = append(errs, validateShare(subset.Replicas, path.Child("replicas"))...)
 	errs = append(errs, validateShare(subset.MinReplicas, path.Child("minReplicas"))...)
-	errs = append(errs, validateShare(subset.MaxReplicas, path.Child("maxReplicas"))...)
-	return append(errs, validatePatch(subset.Patch, path.Child("patch"))...)
-}
-
-// validatePatch tries the patch on an empty Pod template.
-func validatePatch(patch *runtime.RawExtension, path *field.Path) field.ErrorList {
-	if patch == nil {
-		return nil
-	}
-	if err := rules.CheckStrategicMerge(patch.Raw, &corev1.PodTemplateSpec{}); err != nil {
-		return field.ErrorList{field.Invalid(path, string(patch.Raw), fmt.Sprintf(
-			"must be a strategic merge patch of a Pod template, such as {\"metadata\":{\"labels\":{\"a\":\"b\"}}}: %v", err))}
-	}
-	return nil
+	return append(errs, validateShare(subset.MaxReplicas, path.Child("maxReplicas"))...)
 }
 
 // validateAllocation checks whether the shares of all subsets can be given at once.

@@ -109,6 +109,8 @@ func validateTargetFilter(filter *apps.TargetFilter, path *field.Path) field.Err
 	return errs
 }
 
+// validateSubsets tries the patches of as many subsets as a list may have, because each costs much more than its length. A longer list can
+// only be an old one.
 func validateSubsets(subsets []apps.WorkloadSpreadSubset, path *field.Path) field.ErrorList {
 	if len(subsets) == 0 {
 		return field.ErrorList{field.Required(path, "set at least one subset")}
@@ -130,19 +132,11 @@ func validateSubsets(subsets []apps.WorkloadSpreadSubset, path *field.Path) fiel
 		errs = append(errs, podtemplate.ValidatePreferredSchedulingTerms(subset.PreferredNodeSelector, at.Child("preferredNodeSelector"))...)
 		errs = append(errs, podtemplate.ValidateTolerations(subset.Tolerations, at.Child("tolerations"))...)
 		errs = append(errs, validateAmount(subset.MaxReplicas, at.Child("maxReplicas"))...)
-		if subset.Patch != nil {
-			errs = append(errs, validatePodPatch(subset.Patch.Raw, at.Child("patch"))...)
+		if subset.Patch != nil && i < maxItems {
+			errs = append(errs, rules.ValidatePatch(subset.Patch.Raw, &corev1.Pod{}, "a strategic merge patch of a Pod", at.Child("patch"))...)
 		}
 	}
 	return errs
-}
-
-// validatePodPatch checks that a patch can be merged into any Pod.
-func validatePodPatch(patch []byte, path *field.Path) field.ErrorList {
-	if err := rules.CheckStrategicMerge(patch, &corev1.Pod{}); err != nil {
-		return field.ErrorList{field.Invalid(path, string(patch), "must be a strategic merge patch of a Pod: "+err.Error())}
-	}
-	return nil
 }
 
 // validateSubsetLimits checks the maxReplicas of all subsets together.
