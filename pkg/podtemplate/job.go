@@ -34,7 +34,8 @@ func ValidateJob(template *batchv1.JobTemplateSpec, path *field.Path) field.Erro
 		return field.ErrorList{field.InternalError(path, err)}
 	}
 	options := pod.GetValidationOptionsFromPodTemplate(&current.Spec.Template, nil)
-	return batchvalidation.ValidateJobTemplateSpec(current, path, options)
+	errs := cutCompared(&current.Spec.Template.Spec, path.Child("spec", "template", "spec"))
+	return append(errs, batchvalidation.ValidateJobTemplateSpec(current, path, options)...)
 }
 
 // setJobDefaults applies core's defaults for the Job template of a CronJob, and the pull policy of setDefaults.

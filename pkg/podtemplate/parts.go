@@ -95,7 +95,8 @@ func ValidateParts(parts, old *Parts, path *field.Path) field.ErrorList {
 	}
 	// The options allow what the stored parts have already.
 	options := pod.GetValidationOptionsFromPodTemplate(current, stored)
-	return corevalidation.ValidatePodSpec(&current.Spec, nil, path, options)
+	errs := cutCompared(&current.Spec, path)
+	return append(errs, corevalidation.ValidatePodSpec(&current.Spec, nil, path, options)...)
 }
 
 // ValidateProbe runs core's rules for the probe of a container. What it leaves unset is judged as

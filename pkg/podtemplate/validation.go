@@ -25,7 +25,8 @@ func Validate(template, old *corev1.PodTemplateSpec, path *field.Path) field.Err
 		return field.ErrorList{field.InternalError(path, err)}
 	}
 	options := pod.GetValidationOptionsFromPodTemplate(current, stored)
-	return corevalidation.ValidatePodTemplateSpec(current, path, options)
+	errs := cutCompared(&current.Spec, path.Child("spec"))
+	return append(errs, corevalidation.ValidatePodTemplateSpec(current, path, options)...)
 }
 
 // ValidateClaimSpec runs core's rules for the spec of a claim that is yet to be created. The claim is not changed.
@@ -41,9 +42,17 @@ func ValidateClaimSpec(claim *corev1.PersistentVolumeClaim, path *field.Path) fi
 	return corevalidation.ValidatePersistentVolumeClaimSpec(&converted.Spec, path, options)
 }
 
+// largestWarned is the size of the largest template that core looks at for warnings, in bytes. Core compares each path of a volume with all
+// others. Hand-written templates are much smaller.
+const largestWarned = 64 << 10
+
 // Warnings returns what kube-apiserver would tell the user of a Deployment about a template: deprecated fields, duplicate names
-// and the like. old is the stored template, nil on create. A template that cannot be converted gives its error as a warning.
+// and the like. old is the stored template, nil on create. A template that cannot be converted gives its error as a warning. A very large
+// one gives none.
 func Warnings(ctx context.Context, template, old *corev1.PodTemplateSpec, path *field.Path) []string {
+	if template.Size() > largestWarned {
+		return nil
+	}
 	current, err := asCore(template)
 	if err != nil {
 		return []string{err.Error()}

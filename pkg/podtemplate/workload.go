@@ -28,7 +28,8 @@ func ValidateStatefulSetSpec(spec, old *appsv1.StatefulSetSpec, path *field.Path
 		}
 	}
 	options := pod.GetValidationOptionsFromPodTemplate(&current.Template, stored)
-	return appsvalidation.ValidateStatefulSetSpec(current, path, options, appsvalidation.StatefulSetValidationOptions{})
+	errs := cutCompared(&current.Template.Spec, path.Child("template", "spec"))
+	return append(errs, appsvalidation.ValidateStatefulSetSpec(current, path, options, appsvalidation.StatefulSetValidationOptions{})...)
 }
 
 // ValidateDeploymentSpec runs core's rules for the spec of a Deployment, as ValidateStatefulSetSpec does.
@@ -44,7 +45,8 @@ func ValidateDeploymentSpec(spec, old *appsv1.DeploymentSpec, path *field.Path) 
 		}
 	}
 	options := pod.GetValidationOptionsFromPodTemplate(&current.Template, stored)
-	return appsvalidation.ValidateDeploymentSpec(current, nil, path, options)
+	errs := cutCompared(&current.Template.Spec, path.Child("template", "spec"))
+	return append(errs, appsvalidation.ValidateDeploymentSpec(current, nil, path, options)...)
 }
 
 // asCoreStatefulSet returns a defaulted copy of the spec in core's internal form.
