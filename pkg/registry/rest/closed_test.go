@@ -88,6 +88,39 @@ func TestDoor(t *testing.T) {
 	}
 }
 
+// The garbage collector releases a dependent before it deletes its owner, and would try so for ever.
+func TestClosedKindCanBeReleasedByItsOwner(t *testing.T) {
+	owners := []metav1.OwnerReference{{Name: "a", UID: "a", BlockOwnerDeletion: new(true)}, {Name: "b", UID: "b"}}
+	stored := newSample()
+	stored.OwnerReferences = owners
+	tests := map[string]struct {
+		change  func(*sample)
+		refused bool
+	}{
+		"one is removed":   {func(s *sample) { s.OwnerReferences = owners[1:] }, false},
+		"all are removed":  {func(s *sample) { s.OwnerReferences = nil }, false},
+		"one blocks less":  {func(s *sample) { s.OwnerReferences[0].BlockOwnerDeletion = new(false) }, false},
+		"by a new manager": {func(s *sample) { s.OwnerReferences, s.ManagedFields = nil, make([]metav1.ManagedFieldsEntry, 1) }, false},
+		"one is added": {func(s *sample) {
+			s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{Name: "c", UID: "c"})
+		}, true},
+		"one is another":  {func(s *sample) { s.OwnerReferences[0].UID = "c" }, true},
+		"another label":   {func(s *sample) { s.OwnerReferences, s.Labels = nil, nil }, true},
+		"another spec":    {func(s *sample) { s.OwnerReferences, s.Spec.Replicas = nil, nil }, true},
+		"without a cause": {func(s *sample) { s.Spec.Replicas = nil }, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			check := &gateCheck{resource: schema.GroupResource{Resource: "samples"}, gate: "SomeGate", next: &earlySizeCheck{}}
+			updated := stored.DeepCopy()
+			test.change(updated)
+			_, err := check.beginUpdate(t.Context(), updated, stored, &metav1.UpdateOptions{})
+			requireForbidden(t, test.refused, err)
+			assert.Equal(t, owners, stored.OwnerReferences, "the stored object stays as it is")
+		})
+	}
+}
+
 func TestDoorKnowsObjectsAlone(t *testing.T) {
 	_, err := (&gateCheck{next: &earlySizeCheck{}}).beginUpdate(t.Context(), newSample(), &metav1.Status{}, &metav1.UpdateOptions{})
 	assert.ErrorContains(t, err, "read the metadata of a stored object")
