@@ -279,6 +279,26 @@ func TestTwoReplicasAdvanceOneGeneration(t *testing.T) {
 	})
 }
 
+// A move ends with servers that serve the copy, while servers of the original still run. What these would accept is lost.
+func TestServerOfTheOriginalClosesWhenItsCopyIsOpened(t *testing.T) {
+	established(t, func(w *world) {
+		moved := *w
+		record := *w.store.stored.Record
+		record.Generation, record.Copied = record.Generation+1, true
+		moved.store = &memory{stored: Reading{Record: &record, Version: 5, Cluster: 9, Revision: 5}, holds: true}
+		w.guard.Wrote()
+		w.pass(11 * time.Second) // The original has the generation of its copy by now.
+		moved.start()
+		moved.isOpen()
+		require.False(t, moved.store.stored.Record.Copied)
+		require.Greater(t, moved.store.stored.Record.Generation, int64(1000))
+		w.pass(11 * time.Second)
+		w.isClosed("the cluster expects generation 1003 of the store, but this store is at generation 3: another server has opened a newer copy")
+		moved.isOpen()
+		moved.stop()
+	})
+}
+
 func TestServerWaitsForTheStore(t *testing.T) {
 	test(t, func(w *world) {
 		w.store.change(func(m *memory) { m.err = errors.New("connection refused") })

@@ -131,10 +131,19 @@ func (s *seen) judgeExpected() verdict {
 	case store.Generation < s.cluster.Generation:
 		return verdict{closed: RolledBack, message: fmt.Sprintf("the store was rolled back from generation %[2]d to %[1]d",
 			store.Generation, s.cluster.Generation)}
+	case store.Copied:
+		// Servers of the original may still run. They find this generation in the cluster, and close.
+		return verdict{
+			identity: store.Identity, generation: store.Generation + copyLead, note: "Opened a copy of the store in place of the original",
+		}
 	default:
 		return verdict{identity: store.Identity, generation: store.Generation}
 	}
 }
+
+// copyLead is by how much the generation grows when a copy is opened. A server of the original would need hours of writes to reach it, and
+// it looks at the cluster's generation every ten seconds.
+const copyLead = 1000
 
 // judgeUnexpected judges the store if the cluster has no record. The objects in the store and in the cluster decide.
 // A store with objects is adopted, because serving it loses nothing. An empty store is a first start only if nothing

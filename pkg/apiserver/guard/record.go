@@ -22,6 +22,8 @@ type Record struct {
 	Cluster string `json:"cluster,omitempty"`
 	// Candidate is true if the record only names a closed store, so that an operator can refer to it.
 	Candidate bool `json:"candidate,omitempty"`
+	// Copied is true in the target of a move until a server opens it.
+	Copied bool `json:"copied,omitempty"`
 	// Restoration identifies the restoration from a snapshot, until the store is opened.
 	Restoration string `json:"restoration,omitempty"`
 	// Incomplete is true while an import or a copy writes objects, and while an operator has closed the store. No server opens such a

@@ -158,29 +158,42 @@ func (g *Guard) advance(ctx context.Context) {
 }
 
 // publish copies the record to the cluster, unless the cluster already has this generation or a later one. It reads
-// the ConfigMap only if the last known copy is older. If the cluster has the record of another store by now, this
-// server serves the wrong one, and closes.
+// the ConfigMap each time, because it may tell that this server serves the wrong store: another one, or one of which a newer copy was
+// opened by another server. The guard closes then.
 func (g *Guard) publish(ctx context.Context, record *Record) error {
-	if g.cluster.object != nil && g.cluster.Identity == record.Identity && g.cluster.Generation >= record.Generation {
-		return nil
-	}
 	cluster, err := readCluster(ctx, g.configMaps(), g.config.Name)
 	if err != nil {
 		return err
 	}
-	if cluster.Identity != "" && cluster.Identity != record.Identity {
+	switch {
+	case cluster.Identity != "" && cluster.Identity != record.Identity:
 		g.shut(Replaced, fmt.Sprintf("the cluster expects the store with identity %s, but this store has identity %s",
 			cluster.Identity, record.Identity), false)
 		return nil
-	}
+	case cluster.Identity != "" && cluster.Generation > record.Generation:
+		return g.confirm(ctx, cluster.Generation)
 	// Another replica may have written a later generation; it must not become lower.
-	if cluster.Identity == "" || cluster.Generation < record.Generation {
+	case cluster.Identity == "" || cluster.Generation < record.Generation:
 		cluster.Identity, cluster.Generation = record.Identity, record.Generation
 		if cluster, err = cluster.write(ctx, g.configMaps(), stateOpen); err != nil {
 			return err
 		}
 	}
 	g.cluster = cluster
+	return nil
+}
+
+// confirm reads the store again after the cluster had a later generation. Another replica with the same store writes the store first, so
+// the store has this generation now, or it is not the one that the other server serves.
+func (g *Guard) confirm(ctx context.Context, expected int64) error {
+	reading, err := g.config.Store.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if reading.Record != nil && reading.Record.Generation < expected {
+		g.shut(RolledBack, fmt.Sprintf("the cluster expects generation %d of the store, but this store is at generation %d: another server "+
+			"has opened a newer copy of it", expected, reading.Record.Generation), false)
+	}
 	return nil
 }
 

@@ -136,6 +136,7 @@ func (s *Store) wanted(ctx context.Context, move bool) (source, record guard.Rec
 	}
 	record = source
 	record.Generation++
+	record.Copied = true
 	record.Restoration = ""
 	return source, record, nil
 }

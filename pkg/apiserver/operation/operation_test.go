@@ -109,7 +109,7 @@ func TestCopyHasAllObjectsAndALaterRevision(t *testing.T) {
 	}
 	assert.Empty(t, to.has(t, "/registry/kruise.io/turns/x"))
 	assert.Empty(t, to.has(t, to.root()+stepName))
-	assert.Equal(t, &guard.Record{Identity: "a-b-c", Generation: 8, Cluster: "uid"}, to.recorded(t), "later than the source")
+	assert.Equal(t, &guard.Record{Identity: "a-b-c", Generation: 8, Cluster: "uid", Copied: true}, to.recorded(t), "later than the source")
 	_, err = to.Client.Get(t.Context(), objectKey(0), clientv3.WithRev(copied.Revision-1))
 	assert.ErrorContains(t, err, "compacted", "an incomplete copy must not be read")
 
