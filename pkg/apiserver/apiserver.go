@@ -38,6 +38,8 @@ type Config struct {
 	Storages *gated.Storages
 	// Turns orders writes of kinds whose objects are written one at a time.
 	Turns rest.Turns
+	// Owners finds the dependents of objects. It may be nil.
+	Owners *Owners
 	// Effects delays the answers to writes of these kinds until the server acts on them. It may be nil.
 	Effects rest.Effects
 
@@ -134,6 +136,9 @@ func (c CompletedConfig) groupInfo(group group) (*genericapiserver.APIGroupInfo,
 		}
 		kind.TakeTurns(storage, c.Turns)
 		kind.AwaitEffects(storage, c.Effects)
+		if c.Owners != nil {
+			c.Owners.Open(kind, storage)
+		}
 		// The subresources are in storage too, so every version has them.
 		for _, version := range kind.ServedVersions() {
 			served := info.VersionedResourcesStorageMap[version.Version]

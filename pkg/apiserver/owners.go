@@ -2,15 +2,19 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	genericrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/featuregate"
+
+	kruiserest "kruise.io/kruise/pkg/registry/rest"
 )
 
 // Owners reads the metadata of objects of every served kind. It implements initializer.OwnerReader.
@@ -20,8 +24,15 @@ type Owners struct {
 	// of the kinds.
 	served map[schema.GroupVersionKind]servedKind
 	groups map[string]bool
-	// all has each kind once.
-	all []servedKind
+	// stores has each kind once. It is empty until Open.
+	stores []dependents
+}
+
+// dependents finds the dependents of one kind.
+type dependents struct {
+	resource      schema.GroupResource
+	clusterScoped bool
+	kruiserest.Owned
 }
 
 // servedKind is a resource in one version.
@@ -49,7 +60,6 @@ func NewOwners(inside *rest.Config, gate featuregate.FeatureGate) (*Owners, erro
 		}
 		resource := kind.Resource()
 		o.groups[resource.Group] = true
-		o.all = append(o.all, servedKind{kind.StoredVersion().WithResource(resource.Resource), kind.Describe().ClusterScoped})
 		// A version that a feature gate turns off is not served, and its owners cannot be read.
 		for _, version := range kind.ServedVersions() {
 			o.served[version.WithKind(names[0].Kind)] = servedKind{resource.WithVersion(version.Version), kind.Describe().ClusterScoped}
@@ -74,23 +84,32 @@ func (o *Owners) Get(ctx context.Context, kind schema.GroupVersionKind, namespac
 	return o.client.Resource(served.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// Dependents lists all objects of the namespace, kind by kind. It is for rare requests only. It returns resource and
-// name of each dependent. It asks for the stored version, which needs no conversion. An error means that the result
-// is unknown.
+// Open keeps the storages of a kind, by path. It is called before the first request.
+func (o *Owners) Open(kind kruiserest.AnyKind, storages map[string]genericrest.Storage) {
+	resource := kind.Resource()
+	if found, ok := storages[resource.Resource].(kruiserest.Owned); ok {
+		o.stores = append(o.stores, dependents{resource, kind.Describe().ClusterScoped, found})
+	}
+}
+
+// Dependents finds all objects of the namespace that name the owner. It returns resource and name of each dependent. It asks the stores
+// of all kinds at the same time, because each waits until its cache is as new as the request. An error means that the result is unknown.
 func (o *Owners) Dependents(ctx context.Context, namespace string, owner types.UID) (found []string, err error) {
-	for _, kind := range o.all {
+	names, errs := make([][]string, len(o.stores)), make([]error, len(o.stores))
+	var asking sync.WaitGroup
+	for i := range o.stores {
 		// An object in a namespace cannot own a cluster-scoped one.
-		if kind.clusterScoped && namespace != metav1.NamespaceNone {
-			continue
+		if store := &o.stores[i]; !store.clusterScoped || namespace == metav1.NamespaceNone {
+			asking.Go(func() { names[i], errs[i] = store.OwnedBy(ctx, namespace, owner) })
 		}
-		list, err := o.client.Resource(kind.resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", kind.resource.Resource, err)
-		}
-		for i := range list.Items {
-			if slices.ContainsFunc(list.Items[i].OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == owner }) {
-				found = append(found, kind.resource.GroupResource().String()+"/"+list.Items[i].Name)
-			}
+	}
+	asking.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for i := range names {
+		for _, name := range names[i] {
+			found = append(found, o.stores[i].resource.String()+"/"+name)
 		}
 	}
 	return found, nil

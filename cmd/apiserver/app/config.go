@@ -26,6 +26,7 @@ import (
 	"kruise.io/kruise/pkg/apiserver/authorization"
 	"kruise.io/kruise/pkg/apiserver/clientca"
 	"kruise.io/kruise/pkg/apiserver/gated"
+	"kruise.io/kruise/pkg/apiserver/services"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/protectionlog"
 	appsregistry "kruise.io/kruise/pkg/registry/apps"
@@ -205,8 +206,7 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err != nil {
 		return fmt.Errorf("create a client for this server: %w", err)
 	}
-	owners, err := apiserver.NewOwners(inside, o.Gates.Kruise)
-	if err != nil {
+	if config.Owners, err = apiserver.NewOwners(inside, o.Gates.Kruise); err != nil {
 		return err
 	}
 	metadataClient, err := metadata.NewForConfig(generic.ClientConfig)
@@ -224,13 +224,17 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err != nil {
 		return err
 	}
+	resolver, err := services.New(ctx, client, o.Webhooks.ToEndpoints)
+	if err != nil {
+		return err
+	}
 	err = o.Admission.ApplyTo(&generic.Config, generic.SharedInformerFactory, client, dynamicClient,
 		generic.FeatureGate, generic.EffectiveVersion,
 		&initializer.Initializer{
-			Kruise: kruise, Owners: owners, Features: o.Gates.Kruise, Namespace: o.Certificates.Namespace,
+			Kruise: kruise, Owners: config.Owners, Features: o.Gates.Kruise, Namespace: o.Certificates.Namespace,
 			Metadata: metadataClient, ProtectionLog: protectionlog.Open(ctx, o.Protection.LogPath),
 			ReviewClients: reviewClients(generic.ClientConfig),
-		}, stores, apiserver.NewQuotaInitializer(o.Gates.Kruise))
+		}, stores, resolver, apiserver.NewQuotaInitializer(o.Gates.Kruise))
 	if err != nil {
 		return fmt.Errorf("apply admission: %w", err)
 	}

@@ -40,6 +40,7 @@ type Options struct {
 	Gates        *GateOptions
 	Protection   *ProtectionOptions
 	Limits       *LimitOptions
+	Webhooks     *WebhookOptions
 
 	// Reviewers holds the admission plugins after Admission has been applied.
 	Reviewers review.Plugins
@@ -88,6 +89,7 @@ func NewOptions() (*Options, error) {
 		Gates:          gates,
 		Protection:     protection,
 		Limits:         limits,
+		Webhooks:       &WebhookOptions{},
 		Reviewers:      reviewers,
 		Clock:          clock,
 	}, nil
@@ -109,6 +111,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Admission.AddFlags(sets.FlagSet("admission"))
 	o.Protection.AddFlags(sets.FlagSet("admission"))
 	o.Limits.AddFlags(sets.FlagSet("admission"))
+	o.Webhooks.AddFlags(sets.FlagSet("admission"))
 	o.Egress.AddFlags(sets.FlagSet("egress"))
 	o.Tracing.AddFlags(sets.FlagSet("tracing"))
 	o.addServerFlags(sets.FlagSet("server"))

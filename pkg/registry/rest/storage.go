@@ -25,6 +25,7 @@ var (
 	_ genericrest.CategoriesProvider   = &store[Object]{}
 	_ genericrest.SingularNameProvider = &store[Object]{}
 	_ genericrest.TableConvertor       = &store[Object]{}
+	_ Owned                            = &store[Object]{}
 )
 
 // ShortNames returns the short names for kubectl.
@@ -58,7 +59,7 @@ func (k *Kind[T]) Storage(
 		BeginCreate:               check.beginCreate,
 		BeginUpdate:               check.beginUpdate,
 	}
-	complete := &generic.StoreOptions{RESTOptions: &limitedOptions{RESTOptionsGetter: options, limit: limit}}
+	complete := &generic.StoreOptions{RESTOptions: &limitedOptions{RESTOptionsGetter: options, limit: limit}, Indexers: byOwners()}
 	if k.WatchLabel != "" {
 		watchByLabel(generics, complete, k.WatchLabel, !k.ClusterScoped)
 	}
