@@ -14,8 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -36,7 +38,36 @@ func (k *kind) dependent(t *testing.T, namespace string, owner *unstructured.Uns
 
 func configMapOf(owner *unstructured.Unstructured) string { return "of-" + string(owner.GetUID()) }
 
-// asksBeforeCollecting applies the webhook that asks about deletions by the garbage collector, and waits until it is effective.
+// ownable are resources whose objects a CloneSet owns in this test: one that our controllers create, and others that users give an owner.
+var ownable = []struct {
+	resource schema.GroupVersionResource
+	kind     string
+	fields   map[string]any
+}{
+	{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "ConfigMap", nil},
+	{schema.GroupVersionResource{Version: "v1", Resource: "services"}, "Service", map[string]any{
+		"ports": []any{map[string]any{"port": int64(80)}},
+	}},
+	{schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}, "Ingress", map[string]any{
+		"defaultBackend": map[string]any{"service": map[string]any{"name": "web", "port": map[string]any{"number": int64(80)}}},
+	}},
+	{schema.GroupVersionResource{Group: "garbage.example.com", Version: "v1", Resource: "widgets"}, "Widget", map[string]any{}},
+}
+
+// withWidgets creates the definition of the custom resource.
+func withWidgets(t *testing.T) {
+	t.Helper()
+	definition := `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.garbage.example.com"},
+		"spec":{"group":"garbage.example.com","scope":"Namespaced","names":{"plural":"widgets","singular":"widget","kind":"Widget"},
+		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",
+		"x-kubernetes-preserve-unknown-fields":true}}}]}}`
+	out, err := kubectl(t, definition, "apply", "-f", "-")
+	require.NoError(t, err, out)
+	t.Cleanup(func() { _, _ = kubectl(t, "", "delete", "customresourcedefinition", "widgets.garbage.example.com", "--wait=false") })
+	established(t, "widgets.garbage.example.com")
+}
+
+// asksBeforeCollecting applies the webhook that asks about deletions by the garbage collector, and waits until it is effective for all kinds.
 func asksBeforeCollecting(t *testing.T, namespace string, owner *v1beta1.CloneSet) {
 	t.Helper()
 	text, err := output(env.cluster.Binary("helm"), "template", "kruise", "../../artifacts/helm/kruise", "--kube-version=1.36.3",
@@ -48,16 +79,19 @@ func asksBeforeCollecting(t *testing.T, namespace string, owner *v1beta1.CloneSe
 	config := rest.CopyConfig(env.config)
 	config.Impersonate.UserName = "system:serviceaccount:kube-system:generic-garbage-collector"
 	config.Impersonate.Groups = []string{"system:serviceaccounts", "system:authenticated"}
-	collector, err := kubernetes.NewForConfig(config)
+	collector, err := dynamic.NewForConfig(config)
 	require.NoError(t, err)
-	eventually(t, func() bool {
-		err := collector.CoreV1().ConfigMaps(namespace).Delete(t.Context(), "probe", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
-		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "which owns it, exists")
-	})
+	for _, of := range ownable {
+		eventually(t, func() bool {
+			err := collector.Resource(of.resource).Namespace(namespace).Delete(t.Context(), "probe",
+				metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+			return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "which owns it, exists")
+		})
+	}
 }
 
-// collectorKnowsCloneSets waits until the garbage collector deletes what a CloneSet owned. It looks for new kinds twice a minute.
-func collectorKnowsCloneSets(t *testing.T, namespace string) {
+// collectorKnowsKinds waits until the garbage collector deletes what a CloneSet owned. It looks for new kinds twice a minute.
+func collectorKnowsKinds(t *testing.T, namespace string) {
 	t.Helper()
 	set := newCloneSet("known")
 	set.Spec.Replicas = new(int32)
@@ -65,21 +99,42 @@ func collectorKnowsCloneSets(t *testing.T, namespace string) {
 	require.NoError(t, err)
 	require.NoError(t, env.kruise.AppsV1beta1().CloneSets(namespace).Delete(t.Context(), "known", metav1.DeleteOptions{}))
 	owned(t, namespace, "of-known", created)
-	eventually(t, func() bool {
-		_, err := env.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), "of-known", metav1.GetOptions{})
-		return apierrors.IsNotFound(err)
-	})
+	areCollected(t, namespace, "of-known")
 }
 
-// owned creates a ConfigMap that a CloneSet owns. The reference has a version that the garbage collector does not watch, so it reads
-// the owner.
+// owned creates an object of each ownable kind that a CloneSet owns. The reference has a version that the garbage collector does not watch,
+// so it reads the owner.
 func owned(t *testing.T, namespace, name string, owner *v1beta1.CloneSet) {
 	t.Helper()
-	_, err := env.kube.CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Name:            name,
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Name: owner.Name, UID: owner.UID}},
-	}}, metav1.CreateOptions{})
+	client, err := dynamic.NewForConfig(env.config)
 	require.NoError(t, err)
+	for _, of := range ownable {
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": of.resource.GroupVersion().String(), "kind": of.kind, "metadata": map[string]any{
+				"name": name, "ownerReferences": []any{map[string]any{
+					"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "name": owner.Name, "uid": string(owner.UID),
+				}},
+			},
+		}}
+		if of.fields != nil {
+			object.Object["spec"] = runtime.DeepCopyJSON(of.fields)
+		}
+		_, err := client.Resource(of.resource).Namespace(namespace).Create(t.Context(), object, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+}
+
+// areCollected waits until the objects of owned are deleted.
+func areCollected(t *testing.T, namespace, name string) {
+	t.Helper()
+	client, err := dynamic.NewForConfig(env.config)
+	require.NoError(t, err)
+	for _, of := range ownable {
+		eventually(t, func() bool {
+			_, err := client.Resource(of.resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
+	}
 }
 
 // TestMissingAPIServicesLoseNoDependents deletes the APIServices. kube-apiserver then answers 404 for every Kruise object, and the
@@ -87,12 +142,13 @@ func owned(t *testing.T, namespace, name string, owner *v1beta1.CloneSet) {
 // Not parallel: it deletes the APIServices.
 func TestMissingAPIServicesLoseNoDependents(t *testing.T) {
 	namespace := newNamespace(t)
+	withWidgets(t)
 	set := newCloneSet("owner")
 	set.Spec.Replicas = new(int32)
 	created, err := env.kruise.AppsV1beta1().CloneSets(namespace).Create(t.Context(), set, metav1.CreateOptions{})
 	require.NoError(t, err)
 	asksBeforeCollecting(t, namespace, created)
-	collectorKnowsCloneSets(t, namespace)
+	collectorKnowsKinds(t, namespace)
 	names := []string{"probe"}
 	services := env.aggregator.ApiregistrationV1().APIServices()
 	t.Cleanup(func() { require.NoError(t, env.server.publish(context.WithoutCancel(t.Context()))) })
@@ -114,16 +170,17 @@ func TestMissingAPIServicesLoseNoDependents(t *testing.T) {
 		_, err := env.kruise.AppsV1beta1().CloneSets(namespace).Get(t.Context(), "owner", metav1.GetOptions{})
 		return err == nil
 	})
+	client, err := dynamic.NewForConfig(env.config)
+	require.NoError(t, err)
 	for _, name := range names {
-		_, err := env.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), name, metav1.GetOptions{})
-		require.NoError(t, err, "the owner exists")
+		for _, of := range ownable {
+			_, err := client.Resource(of.resource).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
+			require.NoError(t, err, "the owner of %s %s exists", of.kind, name)
+		}
 	}
 	require.NoError(t, env.kruise.AppsV1beta1().CloneSets(namespace).Delete(t.Context(), "owner", metav1.DeleteOptions{}))
 	for _, name := range names {
-		eventually(t, func() bool {
-			_, err := env.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), name, metav1.GetOptions{})
-			return apierrors.IsNotFound(err)
-		})
+		areCollected(t, namespace, name)
 	}
 }
 

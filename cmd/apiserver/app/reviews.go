@@ -37,14 +37,11 @@ var reviews = []review.Route{
 	},
 	{
 		Name: "garbagecollectionreviews",
-		// What Kruise objects own. The garbage collector deletes Kruise objects through this server, where the plugin sees them too.
-		Resources: []schema.GroupResource{
-			{Resource: "pods"}, {Resource: "persistentvolumeclaims"}, {Resource: "configmaps"}, {Resource: "secrets"},
-			{Group: "apps", Resource: "controllerrevisions"}, {Group: "apps", Resource: "deployments"},
-			{Group: "apps", Resource: "statefulsets"}, {Group: "batch", Resource: "jobs"},
-		},
-		Operations: []admission.Operation{admission.Delete},
-		Plugins:    []string{garbagecollection.PluginName},
+		// A Kruise object can own objects of every kind. The garbage collector deletes Kruise objects through this server, where the plugin
+		// sees them too.
+		AnyResource: true,
+		Operations:  []admission.Operation{admission.Delete},
+		Plugins:     []string{garbagecollection.PluginName},
 	},
 	{
 		Name:       "podcreationreviews",

@@ -25,6 +25,8 @@ type Route struct {
 	Name string
 	// Resources lists the resources that may be reviewed, in any version. A subresource is written as in "pods/eviction".
 	Resources []schema.GroupResource
+	// AnyResource allows every resource, but no subresource.
+	AnyResource bool
 	// Operations lists the operations that may be reviewed.
 	Operations []admission.Operation
 	// Plugins lists the plugins to call, by name and in this order. A disabled plugin is skipped.
@@ -36,7 +38,8 @@ type Route struct {
 // covers returns true if the route reviews this request. Anything else comes from a wrong webhook configuration, and
 // a plugin might misread it.
 func (r Route) covers(request *admissionv1.AdmissionRequest) bool {
-	return slices.Contains(r.Resources, resourceOf(request)) && slices.Contains(r.Operations, admission.Operation(request.Operation))
+	covered := slices.Contains(r.Resources, resourceOf(request)) || r.AnyResource && request.SubResource == ""
+	return covered && slices.Contains(r.Operations, admission.Operation(request.Operation))
 }
 
 // resourceOf returns the reviewed resource in the form of Route.Resources, with the subresource after a slash.
