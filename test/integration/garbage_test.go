@@ -276,6 +276,9 @@ func TestOrphansAreReleasedBeforeTheirOwnerGoes(t *testing.T) {
 		eventually(t, gone)
 	}
 	t.Logf("refused %d times", refusals) // None, if the garbage collector was faster.
+	metrics, err := env.server.get(t.Context(), "/metrics")
+	require.NoError(t, err)
+	require.Contains(t, string(metrics), `index="f:owner"`, "the dependents are found by the index of the cache")
 	for i := range dependents {
 		released, err := client.Get(t.Context(), fmt.Sprintf("kept-%d", i), metav1.GetOptions{})
 		require.NoError(t, err)

@@ -96,3 +96,51 @@ func TestManyRevisionsDoNotFillTheEmbeddedStore(t *testing.T) {
 	})
 	assert.Less(t, refused, 300)
 }
+
+// TestGrowingObjectsDoNotFillTheStore fills the store with small objects that become larger, and with server-side apply. What is left must
+// be enough for the statuses, finalizers and deletions of everybody else.
+func TestGrowingObjectsDoNotFillTheStore(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t)
+	s := alone(t, "growth", "--data-quota-bytes=33554432")
+	client := s.client(t, namespace)
+	const count = 200
+	for i := range count {
+		_, err := client.Create(t.Context(), newCloneSet(fmt.Sprintf("demo-%d", i)), metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	large := strings.Repeat("x", 200<<10)
+	grow := func(i int) error {
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"large":%q}}}`, large)
+		_, err := client.Patch(t.Context(), fmt.Sprintf("demo-%d", i), types.MergePatchType, patch, metav1.PatchOptions{})
+		return err
+	}
+	grown := 0
+	for !isFull(t, grow(grown)) {
+		grown++
+		require.Less(t, grown, count, "40 MB fit into 32 MiB")
+	}
+	small := fmt.Sprintf("demo-%d", count-1)
+	apply := fmt.Appendf(nil, `{"apiVersion":"apps.kruise.io/v1beta1","kind":"CloneSet","metadata":{"name":"new","annotations":{"large":%q}},
+		"spec":{"selector":{"matchLabels":{"app":"new"}},"template":{"metadata":{"labels":{"app":"new"}},
+		"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, large)
+	_, err := client.Patch(t.Context(), "new", types.ApplyPatchType, apply, metav1.PatchOptions{FieldManager: "test"})
+	require.True(t, isFull(t, err), "a server-side apply creates an object")
+
+	for subresource, patch := range map[string]string{
+		"":       `{"metadata":{"finalizers":["example.com/test"]}}`,
+		"status": `{"status":{"labelSelector":"` + strings.Repeat("x", 1000) + `"}}`,
+		"scale":  `{"spec":{"replicas":1000}}`,
+	} {
+		_, err := client.Patch(t.Context(), small, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresource)
+		require.NoError(t, err, "/%s", subresource)
+	}
+	require.NoError(t, client.Delete(t.Context(), small, metav1.DeleteOptions{}))
+	_, err = client.Patch(t.Context(), small, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	for i := range grown / 2 {
+		err := client.Delete(t.Context(), fmt.Sprintf("demo-%d", i), metav1.DeleteOptions{})
+		require.True(t, err == nil || apierrors.IsNotFound(err) || timedOut(err), "%v", err)
+	}
+	eventually(t, func() bool { return grow(grown) == nil })
+}

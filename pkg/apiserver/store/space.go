@@ -19,8 +19,10 @@ import (
 )
 
 const (
-	// spacePeriod is how often the size is checked.
+	// spacePeriod is how often the size is checked. Above compactAbove, it is looked at every nearPeriod, because a second is enough to write
+	// the rest of a small store.
 	spacePeriod = time.Second
+	nearPeriod  = spacePeriod / 5
 	// spaceTimeout limits one round. Defragmenting the largest store takes about a minute.
 	spaceTimeout = 2 * time.Minute
 	// defragmentPeriod is the minimum time between two defragmentations while there is space. etcd does not answer
@@ -52,9 +54,11 @@ type Space struct {
 	// problem is why there is no space for new objects. It is empty if there is space.
 	problem atomic.Pointer[string]
 
-	// revision is the revision at the last check. defragmented is the time of the last defragmentation. Only Run accesses them.
+	// revision is the revision at the last check. defragmented is the time of the last defragmentation. near is true if the last round found
+	// the store above compactAbove. Only Run accesses them.
 	revision     int64
 	defragmented time.Time
+	near         bool
 }
 
 // Space returns the space manager of the member. The caller must run it.
@@ -84,11 +88,26 @@ func (s *Space) Run(ctx context.Context) {
 		if err := s.keep(ctx); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "Failed to maintain the embedded etcd's disk space")
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(spacePeriod):
+		for range spacePeriod / nearPeriod {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(nearPeriod):
+			}
+			s.lookNear(ctx)
 		}
+	}
+}
+
+// lookNear publishes the use of a store that may soon be full. A failure waits for the next round.
+func (s *Space) lookNear(ctx context.Context) {
+	if !s.near {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, spacePeriod)
+	defer cancel()
+	if u, err := s.look(ctx); err == nil {
+		s.tell(ctx, u)
 	}
 }
 
@@ -143,6 +162,7 @@ func (s *Space) keep(ctx context.Context) error {
 		}
 		u.refuses = false
 	}
+	s.near = s.above(u.inUse, compactAbove)
 	s.tell(ctx, u)
 	return nil
 }
