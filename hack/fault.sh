@@ -13,7 +13,7 @@
 #   - the network between kube-apiserver and the apiserver is slow, lossy and cut;
 #   - the controller is killed at random times during 50 rollouts, on the local cluster with simulated Pods;
 #   - the leading controller is ended 100 times during rollouts, and the watches of its successor are three seconds late;
-#   - a tenant writes the UIDs of another namespace's workloads into owner references;
+#   - a tenant writes the UIDs of another namespace's workloads into owner references, and sends the most expensive requests;
 #   - users change, delete and create again workloads and the objects that act on their Pods, at random, while the controller is killed;
 #   - a CloneSet is deleted and created again before the garbage collector has noticed that the apiserver restarted;
 #   - the clock of the controller is an hour ahead, and an hour behind;
@@ -53,5 +53,5 @@ tests+='|TestDaemonSetsOutliveTheirController|TestEphemeralJobsOutliveTheirContr
 tests+='|TestRestartOnANodeThatReboots|TestOutages|TestReplicasRestartOneByOne|TestSidecarsOfThousandPodsKeepTheirBound|TestOperatorsCommands'
 tests+='|TestProbesOfAFullNode|TestContainersOfManyPodsStartInOrder|TestSidecarsOfManyJobsEndSoon|TestHostileTenantDelaysNobodyElse'
 tests+='|TestTakeoverKeepsPods|TestKindsShareTheirPods|TestReplacedCloneSetLeavesNoPods'
-tests+='|TestLeadChangesDuringRollouts|TestTenantCannotReachOtherNamespaces'
+tests+='|TestLeadChangesDuringRollouts|TestTenantCannotReachOtherNamespaces|TestTenantCostsOthersNothing'
 hack/gotest.sh -tags 'e2e fault' -count=1 -timeout 8h -v -run "$tests" "$@" ./test/e2e/
