@@ -63,7 +63,9 @@ func withWidgets(t *testing.T) {
 		"x-kubernetes-preserve-unknown-fields":true}}}]}}`
 	out, err := kubectl(t, definition, "apply", "-f", "-")
 	require.NoError(t, err, out)
-	t.Cleanup(func() { _, _ = kubectl(t, "", "delete", "customresourcedefinition", "widgets.garbage.example.com", "--wait=false") })
+	t.Cleanup(func() {
+		_, _ = kubectl(t, "", "delete", "customresourcedefinition", "widgets.garbage.example.com", "--wait=false")
+	})
 	established(t, "widgets.garbage.example.com")
 }
 

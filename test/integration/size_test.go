@@ -3,14 +3,22 @@
 package integration
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
 // An object that was stored under a higher limit can be made smaller, and deleted.
@@ -55,4 +63,58 @@ func TestLimitIsLowered(t *testing.T) {
 	require.True(t, apierrors.IsRequestEntityTooLargeError(err), "%v", err)
 	require.NoError(t, patch("shrinking", `{"metadata":{"annotations":{"large":"`+strings.Repeat("x", 100<<10)+`"}}}`), "still above the limit")
 	require.NoError(t, patch("shrinking", `{"metadata":{"annotations":{"large":null}}}`))
+}
+
+// TestLargestObjectsAreAnsweredInProportion writes objects near the limit and of a tenth of it. A request whose time grows with the square
+// of its size would occupy a core for minutes.
+// Not parallel: it compares times. A busy machine can disturb one round, so the quickest of three counts.
+func TestLargestObjectsAreAnsweredInProportion(t *testing.T) {
+	client := cloneSets(t)
+	const number, most = 10_000, 40 // The managed fields are larger than the variables.
+	withEnv := func(name string, number int, suffix string) *v1beta1.CloneSet {
+		set := newCloneSet(name)
+		set.Spec.Replicas = new(int32)
+		for i := range number {
+			set.Spec.Template.Spec.Containers[0].Env = append(set.Spec.Template.Spec.Containers[0].Env,
+				corev1.EnvVar{Name: fmt.Sprintf("VARIABLE_%d%s", i, suffix), Value: "a value of the usual length"})
+		}
+		return set
+	}
+	steps := map[string]func(name string, number int) error{
+		"1 create": func(name string, number int) error {
+			_, err := client.Create(t.Context(), withEnv(name, number, ""), metav1.CreateOptions{})
+			return err
+		},
+		"2 update, each wrong": func(name string, number int) error {
+			_, err := client.Update(t.Context(), withEnv(name, number, "="), metav1.UpdateOptions{})
+			if !apierrors.IsInvalid(err) {
+				return fmt.Errorf("not refused: %w", err)
+			}
+			return nil
+		},
+		"3 update": func(name string, number int) error {
+			_, err := client.Update(t.Context(), withEnv(name, number, "_"), metav1.UpdateOptions{})
+			return err
+		},
+		"4 patch": func(name string, _ int) error {
+			_, err := client.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"paused":true}}`), metav1.PatchOptions{})
+			return err
+		},
+	}
+	quickest := map[string]time.Duration{}
+	for round := range 3 {
+		for _, step := range slices.Sorted(maps.Keys(steps)) {
+			for _, size := range []int{number / 10, number} {
+				began := time.Now()
+				require.NoError(t, steps[step](fmt.Sprintf("demo-%d-%d", round, size), size), step)
+				key := fmt.Sprintf("%s of %d", step, size)
+				quickest[key] = min(cmp.Or(quickest[key], time.Hour), time.Since(began))
+			}
+		}
+	}
+	for step := range steps {
+		short, long := quickest[fmt.Sprintf("%s of %d", step, number/10)], quickest[fmt.Sprintf("%s of %d", step, number)]
+		t.Logf("%s: %s for a tenth, %s for the whole", step, short.Round(time.Millisecond), long.Round(time.Millisecond))
+		assert.Less(t, long, max(time.Second, most*short), step)
+	}
 }
