@@ -112,5 +112,6 @@ func (k *Kind[T]) StatusStrategy(typer runtime.ObjectTyper) Strategy {
 func (k *Kind[T]) strategy(typer runtime.ObjectTyper) *strategy[T] {
 	return &strategy[T]{
 		ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: k, values: servable.For(reflect.TypeFor[T]()),
+		elements: elementsOf(reflect.TypeFor[T]()),
 	}
 }

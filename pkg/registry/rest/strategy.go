@@ -25,6 +25,8 @@ type strategy[T Object] struct {
 	kind *Kind[T]
 	// values finds values that JSON cannot represent.
 	values *servable.Rule
+	// elements counts the elements of an object.
+	elements elements
 }
 
 var _ genericrest.GarbageCollectionDeleteStrategy = &strategy[Object]{}
@@ -81,9 +83,12 @@ func (s *strategy[T]) withMetadata(ctx context.Context, obj T, reset func()) {
 	s.kind.StatusInMetadata(info.APIVersion, obj, written)
 }
 
-// Validate validates a new object. If a value cannot be represented in JSON, the other rules do not run.
+// Validate validates a new object. If it has too many elements, or a value that cannot be represented in JSON, the other rules do not run.
 func (s *strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	errs := s.values.Validate(obj)
+	errs := s.elements.check(obj)
+	if len(errs) == 0 {
+		errs = s.values.Validate(obj)
+	}
 	if len(errs) == 0 {
 		errs = s.kind.Validate(obj.(T))
 	}
@@ -92,6 +97,10 @@ func (s *strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.Er
 
 // ValidateUpdate validates a changed object.
 func (s *strategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	errs := rules.WithoutStored(obj, old, s.elements.check(obj), func() field.ErrorList { return s.elements.check(old) })
+	if len(errs) > 0 {
+		return errs
+	}
 	return s.validateChange(ctx, obj, old, s.kind.ValidateUpdate)
 }
 

@@ -14,9 +14,10 @@ import (
 func DefaultNodeImage(nodeImage, old *apps.NodeImage) {
 	now := metav1.Now().Rfc3339Copy()
 	for name, image := range nodeImage.Spec.Images {
+		before := storedTags(old, name)
 		for i := range image.Tags {
 			tag := &image.Tags[i]
-			stored := storedTag(old, name, tag.Tag)
+			stored := before[tag.Tag]
 			switch {
 			case tag.CreatedAt == nil && stored.Version == tag.Version:
 				tag.CreatedAt = stored.CreatedAt
@@ -31,16 +32,16 @@ func DefaultNodeImage(nodeImage, old *apps.NodeImage) {
 	}
 }
 
-// storedTag returns the stored tag of an image, or an empty one.
-func storedTag(old *apps.NodeImage, image, tag string) apps.ImageTagSpec {
+// storedTags returns the stored tags of an image by name. If a name is there twice, the first one counts.
+func storedTags(old *apps.NodeImage, image string) map[string]apps.ImageTagSpec {
 	if old == nil {
-		return apps.ImageTagSpec{}
+		return nil
 	}
-	tags := old.Spec.Images[image].Tags
-	if i := slices.IndexFunc(tags, func(stored apps.ImageTagSpec) bool { return stored.Tag == tag }); i >= 0 {
-		return tags[i]
+	tags := make(map[string]apps.ImageTagSpec, len(old.Spec.Images[image].Tags))
+	for _, tag := range slices.Backward(old.Spec.Images[image].Tags) {
+		tags[tag.Tag] = tag
 	}
-	return apps.ImageTagSpec{}
+	return tags
 }
 
 // DefaultImagePullJob gives a new job the finalizer that lets the controller remove its copies of pull secrets. A job without pull

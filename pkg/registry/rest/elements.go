@@ -1,0 +1,94 @@
+package rest
+
+import (
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// mostElements is how many elements the lists and maps of an object may have together, without its status. Each element costs some rules and
+// can have some errors, so this bounds the time of a request. An object of the largest size has more only if its elements are nearly empty.
+const mostElements = 50_000
+
+// elements counts the elements in the lists and maps of a value of one type. It is nil for types without lists and maps.
+type elements func(value reflect.Value) int
+
+// elementsOf returns the counter for a type of objects. It is built once for each kind, so that a count visits only fields that can have
+// elements.
+func elementsOf(objects reflect.Type) elements {
+	switch objects.Kind() {
+	case reflect.Pointer:
+		inner := elementsOf(objects.Elem())
+		if inner == nil {
+			return nil
+		}
+		return func(value reflect.Value) int {
+			if value.IsNil() {
+				return 0
+			}
+			return inner(value.Elem())
+		}
+	case reflect.Slice:
+		if objects.Elem().Kind() == reflect.Uint8 {
+			return nil
+		}
+		inner := elementsOf(objects.Elem())
+		return func(value reflect.Value) int {
+			count := value.Len()
+			for i := 0; inner != nil && i < value.Len(); i++ {
+				count += inner(value.Index(i))
+			}
+			return count
+		}
+	case reflect.Map:
+		inner := elementsOf(objects.Elem())
+		return func(value reflect.Value) int {
+			count := value.Len()
+			for entries := value.MapRange(); inner != nil && entries.Next(); {
+				count += inner(entries.Value())
+			}
+			return count
+		}
+	case reflect.Struct:
+		return elementsOfFields(objects)
+	default:
+		return nil
+	}
+}
+
+// elementsOfFields leaves out the status, which controllers write, and the managed fields, which the server writes.
+func elementsOfFields(objects reflect.Type) elements {
+	inner := map[int]elements{}
+	for i := range objects.NumField() {
+		structField := objects.Field(i)
+		if !structField.IsExported() || structField.Name == "Status" || structField.Name == "ManagedFields" {
+			continue
+		}
+		if count := elementsOf(structField.Type); count != nil {
+			inner[i] = count
+		}
+	}
+	if len(inner) == 0 {
+		return nil
+	}
+	return func(value reflect.Value) int {
+		count := 0
+		for i, of := range inner {
+			count += of(value.Field(i))
+		}
+		return count
+	}
+}
+
+// check returns an error if the object has too many elements. An update may keep the number of the stored object.
+func (e elements) check(obj any) field.ErrorList {
+	count := e(reflect.ValueOf(obj))
+	if count <= mostElements {
+		return nil
+	}
+	return field.ErrorList{{
+		Type: field.ErrorTypeTooMany, Field: "spec", BadValue: count,
+		Detail: fmt.Sprintf("all lists and maps must have at most %d elements together; divide the object", mostElements),
+	}}
+}
