@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// listPath leads from an object to one of its lists or maps. A step is the Go name of a field, "[]" for the first element of a list, or "{}"
-// for the first entry of a map.
+// listPath leads from an object to one of its lists or maps. A step is the Go name of a field, "[]" for the first element of a list, or
+// "{}" for the first entry of a map.
 type listPath []string
 
 func (p listPath) String() string { return strings.Join(p, ".") }

@@ -69,7 +69,8 @@ func withWidgets(t *testing.T) {
 	established(t, "widgets.garbage.example.com")
 }
 
-// asksBeforeCollecting applies the webhook that asks about deletions by the garbage collector, and waits until it is effective for all kinds.
+// asksBeforeCollecting applies the webhook that asks about deletions by the garbage collector, and waits until it is effective for all
+// kinds.
 func asksBeforeCollecting(t *testing.T, namespace string, owner *v1beta1.CloneSet) {
 	t.Helper()
 	text, err := output(env.cluster.Binary("helm"), "template", "kruise", "../../artifacts/helm/kruise", "--kube-version=1.36.3",

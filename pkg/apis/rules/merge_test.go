@@ -50,15 +50,21 @@ func TestPatchIsLimited(t *testing.T) {
 		patch string
 		want  []string
 	}{
-		"small":              {patch: `{"spec":{"containers":[{"name":"a","env":[{"name":"b","value":"c"}]}]}}`},
-		"100 elements":       {patch: `{"spec":{"containers":` + list(100) + `}}`},
-		"64 KiB":             {patch: long(65_000)},
-		"101 elements":       {`{"spec":{"containers":` + list(101) + `}}`, []string{"spec.patch.spec.containers: Too many: 101: must have at most 100 items"}},
-		"in an element":      {`{"spec":{"containers":[{"name":"a","env":` + list(101) + `}]}}`, []string{"spec.patch.spec.containers[0].env: Too many: 101"}},
-		"more than 64 KiB":   {long(66_000), []string{"spec.patch: Too long: must have at most 65536 bytes; move data to a ConfigMap"}},
-		"of many directives": {`{"spec":{"$setElementOrder/containers":` + list(101) + `}}`, []string{"spec.patch.spec.$setElementOrder/containers: Too many"}},
-		"of another type":    {`{"spec":{"containers":1}}`, []string{"must be a patch of Pods: "}},
-		"no patch":           {`{"spec":`, []string{"must be a patch of Pods: "}},
+		"small":        {patch: `{"spec":{"containers":[{"name":"a","env":[{"name":"b","value":"c"}]}]}}`},
+		"100 elements": {patch: `{"spec":{"containers":` + list(100) + `}}`},
+		"64 KiB":       {patch: long(65_000)},
+		"101 elements": {
+			`{"spec":{"containers":` + list(101) + `}}`, []string{"spec.patch.spec.containers: Too many: 101: must have at most 100 items"},
+		},
+		"in an element": {
+			`{"spec":{"containers":[{"name":"a","env":` + list(101) + `}]}}`, []string{"spec.patch.spec.containers[0].env: Too many: 101"},
+		},
+		"more than 64 KiB": {long(66_000), []string{"spec.patch: Too long: must have at most 65536 bytes; move data to a ConfigMap"}},
+		"of many directives": {
+			`{"spec":{"$setElementOrder/containers":` + list(101) + `}}`, []string{"spec.patch.spec.$setElementOrder/containers: Too many"},
+		},
+		"of another type": {`{"spec":{"containers":1}}`, []string{"must be a patch of Pods: "}},
+		"no patch":        {`{"spec":`, []string{"must be a patch of Pods: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			errs := ValidatePatch([]byte(test.patch), &corev1.Pod{}, "a patch of Pods", at)

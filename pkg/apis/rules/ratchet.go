@@ -25,8 +25,8 @@ func Replaced[T metav1.Object](object, stored T, judge func(T) field.ErrorList) 
 // the list has one, so an old mistake can move within its list. A list or a patch that is too long may become shorter.
 //
 // The cost grows with the number of errors and the lengths of the lists, and not with their product. If there are more than mostCompared
-// errors, only those in a part of the object that has not changed at all are dropped, such as its spec. So a controller can still remove its
-// finalizer.
+// errors, only those in a part of the object that has not changed at all are dropped, such as its spec. So a controller can still remove
+// its finalizer.
 //
 // Errors are compared in printed form: type, field, value and reason. Values of core's internal types cannot be compared in another way,
 // because some have private fields.

@@ -7,8 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// mostElements is how many elements the lists and maps of an object may have together, without its status. Each element costs some rules and
-// can have some errors, so this bounds the time of a request. An object of the largest size has more only if its elements are nearly empty.
+// mostElements is how many elements the lists and maps of an object may have together, without its status. Each element costs some rules
+// and can have some errors, so this bounds the time of a request. An object of the largest size has more only if its elements are nearly
+// empty.
 const mostElements = 50_000
 
 // elements counts the elements in the lists and maps of a value of one type. It is nil for types without lists and maps.

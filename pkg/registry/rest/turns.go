@@ -135,9 +135,9 @@ func (s *store[T]) await(ctx context.Context, written runtime.Object, deleted bo
 }
 
 // turn waits for the turn of the object. It returns at once if the kind is not exclusive, and for a dry run: that writes nothing, so nobody
-// has to wait for it. Objects of different namespaces cannot conflict, so their writers do not wait for each other: a user's patch, quota or
-// webhook is part of the turn. The returned function must be called, also after an error or a panic of the write. Nothing was written if it
-// returns an error.
+// has to wait for it. Objects of different namespaces cannot conflict, so their writers do not wait for each other: a user's patch, quota
+// or webhook is part of the turn. The returned function must be called, also after an error or a panic of the write. Nothing was written if
+// it returns an error.
 func (s *store[T]) turn(ctx context.Context, dryRun []string) (context.Context, func(), error) {
 	if s.turns == nil || len(dryRun) > 0 {
 		return ctx, func() {}, nil
