@@ -17,6 +17,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
@@ -61,10 +62,10 @@ var tenantAttacks = []tenantAttack{
 			fmt.Fprintf(&containers, `%s{"name":"c%d"}`, separator(j), j)
 		}
 		spread := &v1beta1.WorkloadSpread{ObjectMeta: metav1.ObjectMeta{Name: sprintf("spread-%d", i)}, Spec: v1beta1.WorkloadSpreadSpec{
-			TargetReference: &v1beta1.TargetReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "own"},
-			Subsets:         []v1beta1.WorkloadSpreadSubset{{Name: "a"}},
+			TargetRef: &v1beta1.TargetReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "own"},
+			Subsets:   []v1beta1.WorkloadSpreadSubset{{Name: "a"}},
 		}}
-		spread.Spec.Subsets[0].Patch.Raw = []byte(`{"spec":{"containers":[` + containers.String() + `]}}`)
+		spread.Spec.Subsets[0].Patch = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":[` + containers.String() + `]}}`)}
 		_, err := e.kruise.AppsV1beta1().WorkloadSpreads(e.namespace).Create(ctx, spread, metav1.CreateOptions{})
 		return err
 	}},
