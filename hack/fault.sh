@@ -23,6 +23,7 @@
 #   - the store, all programs, the APIServices and the installation are taken away from 200 Pods;
 #   - two apiservers restart one after the other, 20 times;
 #   - a node reboots with Pods of a StatefulSet, also during an update, and while a DaemonSet is updated and another node is drained;
+#   - the node of the only apiserver is lost, with a Pod that a budget governs;
 #   - a DaemonSet is updated while a node is lost, and nodes with its Pods and those of BroadcastJobs are tainted;
 #   - StatefulSets and DaemonSets use feature gates that are off by default;
 #   - the sidecars of 1,000 simulated Pods are upgraded while their CloneSets roll out;
@@ -47,7 +48,7 @@ KWOK_NODES=${KWOK_NODES:-3} go run ./hack/local up
 export KUBECONFIG=$PWD/.local/kubeconfig KUBECTL=$PWD/.local/bin/kubectl
 tests='TestControllerIsKilledDuringRollouts|TestControllerWithAWrongClock|TestThousandRestarts|TestRestartsOutliveTheirServers|TestRestartsUnderTheStockBackOff'
 tests+='|TestDaemonSetIsUpdatedWhileANodeRebootsAndAnotherIsDrained|TestVolumesOutliveAReboot'
-tests+='|TestStatefulSetIsUpdatedWhileANodeReboots|TestDaemonSetIsUpdatedWhileANodeIsLost|TestTaintsMoveThePodsOfNodes'
+tests+='|TestStatefulSetIsUpdatedWhileANodeReboots|TestDaemonSetIsUpdatedWhileANodeIsLost|TestBudgetedPodOfTheLostNodeOfTheAPIServerIsReplaced|TestTaintsMoveThePodsOfNodes'
 tests+='|TestWorkloadsWithTheirFeatureGates|TestCronJobsOutliveTheirController|TestBroadcastJobsOutliveTheirController'
 tests+='|TestDaemonSetsOutliveTheirController|TestEphemeralJobsOutliveTheirController'
 tests+='|TestRestartOnANodeThatReboots|TestOutages|TestReplicasRestartOneByOne|TestSidecarsOfThousandPodsKeepTheirBound|TestOperatorsCommands'

@@ -12,22 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/plugin/cel"
-	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/cel/environment"
 )
 
 // TestDeletionsThatAreAskedAbout evaluates the match conditions as kube-apiserver does.
 func TestDeletionsThatAreAskedAbout(t *testing.T) {
 	webhook := read[admissionv1.ValidatingWebhookConfiguration](t, render(t), "ValidatingWebhookConfiguration", "/kruise-garbage-collection").Webhooks[0]
-	conditions := make([]cel.ExpressionAccessor, 0, len(webhook.MatchConditions))
-	for i := range webhook.MatchConditions {
-		conditions = append(conditions, (*matchconditions.MatchCondition)(&webhook.MatchConditions[i]))
-	}
-	compiler := cel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
-	matcher := matchconditions.NewMatcher(compiler.CompileCondition(conditions, cel.OptionalVariableDeclarations{HasAuthorizer: true},
-		environment.NewExpressions), webhook.FailurePolicy, "webhook", "validating", webhook.Name)
+	matcher := conditionsOf(webhook.Name, webhook.MatchConditions, webhook.FailurePolicy)
 
 	owned := metav1.ObjectMeta{Name: "x", Namespace: "ns", OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1"}}}
 	pod, configMap := &corev1.Pod{ObjectMeta: owned}, &corev1.ConfigMap{ObjectMeta: owned}

@@ -23,6 +23,7 @@ func TestWithoutTheAPIServer(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = o.act(context.WithoutCancel(t.Context()), returned) })
 	for name, test := range map[string]func(*testing.T, *outage){
+		// Case podunavailablebudget 5a.
 		"budgets":          budgetsInAnOutage,
 		"finished updates": finishedUpdatesInAnOutage,
 		// Case deletion-protection 18.

@@ -132,8 +132,27 @@ func TestScaleDownAndDeletionUnderABudget(t *testing.T) {
 	e.eventually("the Pods go with their workload", func(c *require.Assertions, _ context.Context) { c.Empty(e.pods("shrunk")) })
 }
 
-// budgetsInAnOutage checks that requests which no budget concerns continue without delay, and that the others are rejected, as the
-// chart documents.
+// deploymentManifest returns a Deployment of the demo image. edits is the rest of its Pod spec.
+func deploymentManifest(name string, replicas int, edits string) string {
+	return sprintf(`apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s}
+spec:
+  replicas: %[2]d
+  selector: {matchLabels: {app: %[1]s}}
+  template:
+    metadata: {labels: {app: %[1]s}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - name: main
+        image: kruise.local/demo:v1
+        imagePullPolicy: IfNotPresent
+%[3]s`, name, replicas, edits)
+}
+
+// budgetsInAnOutage checks that requests which no budget concerns continue without delay, and so do those that every budget allows. The
+// others are rejected, as the chart documents.
 func budgetsInAnOutage(t *testing.T, o *outage) {
 	e, free := newEnv(t), newEnv(t)
 	e.apply(manifest("held"))
@@ -156,6 +175,15 @@ func budgetsInAnOutage(t *testing.T, o *outage) {
 	}
 	plain(free, "a", "b")
 	plain(e, "a", "b")
+	e.apply(deploymentManifest("broken", 1, "        readinessProbe: {tcpSocket: {port: 1}}\n"))
+	e.eventually("a Pod that is never ready runs", func(c *require.Assertions, _ context.Context) {
+		pods := e.pods("broken")
+		c.Len(pods, 1)
+		c.Equal(corev1.PodRunning, pods[0].Status.Phase)
+	})
+	e.budget("apps/v1", "Deployment", "broken", "maxUnavailable: 0", 0)
+	broken := e.pods("broken")[0].Name
+	unprotected := e.pods("held")[1].Name
 
 	o.begin(t)
 
@@ -166,6 +194,15 @@ func budgetsInAnOutage(t *testing.T, o *outage) {
 	plain(e, "c")
 	t.Logf("five requests that do not concern a budget took %v during the outage", time.Since(began).Round(time.Millisecond))
 
+	require.NoError(t, remove(e, broken), "a Pod that is not ready")
+	e.eventually("the Pod that is not ready is replaced", func(c *require.Assertions, _ context.Context) {
+		pods := e.pods("broken")
+		c.Len(pods, 1)
+		c.NotEqual(broken, pods[0].Name)
+	})
+	require.Error(t, remove(e, unprotected))
+	e.kubectl("annotate", "pod", unprotected, "pub.kruise.io/no-protect=true")
+	require.NoError(t, remove(e, unprotected), "a Pod without protection")
 	held := e.pods("held")[0].Name
 	for what, err := range map[string]error{
 		"a Pod under a budget": remove(e, held), "its eviction": evict(e, held), "an eviction beside it": evict(e, "b"),

@@ -139,6 +139,74 @@ func TestDaemonSetIsUpdatedWhileANodeIsLost(t *testing.T) {
 	e.daemonReady("ds", int32(len(nodes)))
 }
 
+// The node of the only apiserver is lost, with a Pod that a budget governs. Kubernetes tries to evict a Pod from such a node only for a
+// moment, so the eviction must not depend on the apiserver.
+// Case podunavailablebudget 5a.
+func TestBudgetedPodOfTheLostNodeOfTheAPIServerIsReplaced(t *testing.T) {
+	e := newEnv(t)
+	nodes := e.choose()
+	servers := e.apiservers()
+	require.Len(t, servers, 1)
+	lost := servers[0].Spec.NodeName
+	e.apply(deploymentManifest("web", len(nodes), sprintf(`      nodeSelector: {%[1]q: chosen}
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: kubernetes.io/hostname
+        whenUnsatisfiable: DoNotSchedule
+        nodeTaintsPolicy: Honor
+        labelSelector: {matchLabels: {app: web}}
+      tolerations:
+      - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 20}
+      - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 20}
+`, e.nodeLabel())))
+	ready := func(what string) {
+		t.Helper()
+		e.eventually(what, func(c *require.Assertions, ctx context.Context) {
+			deployment, err := e.core.AppsV1().Deployments(e.namespace).Get(ctx, "web", metav1.GetOptions{})
+			c.NoError(err)
+			c.EqualValues(len(nodes), deployment.Status.AvailableReplicas)
+			c.Equal(deployment.Generation, deployment.Status.ObservedGeneration)
+		})
+	}
+	ready("a Pod runs on each node")
+	e.budget("apps/v1", "Deployment", "web", "maxUnavailable: 1", len(nodes))
+	victim := e.podOf("web", lost)
+
+	_, cluster := localCluster(t)
+	var number int
+	_, err := fmt.Sscanf(lost, "node-%d", &number)
+	require.NoError(t, err)
+	require.NoError(t, cluster.KillNode(t.Context(), number))
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		assert.NoError(t, cluster.StartNode(ctx, number))
+		for _, args := range servesAgain {
+			assert.NoError(t, e.command(ctx, append([]string{"--namespace=" + system}, args...)...).Run())
+		}
+	})
+	e.eventually("the Pod of the lost node is evicted", func(c *require.Assertions, ctx context.Context) {
+		pod, err := e.core.CoreV1().Pods(e.namespace).Get(ctx, victim.Name, metav1.GetOptions{})
+		c.NoError(err)
+		c.NotNil(pod.DeletionTimestamp)
+	})
+	_, err = e.kruise.PolicyV1beta1().PodUnavailableBudgets(e.namespace).Get(t.Context(), "web", metav1.GetOptions{})
+	require.Error(t, err, "the apiserver does not answer")
+	ready("the Pod is replaced on another node")
+	assert.NotContains(t, nodesOf(e.pods("web")), lost)
+}
+
+// podOf returns the Pod of an app on a node.
+func (e *env) podOf(app, node string) *corev1.Pod {
+	e.t.Helper()
+	for _, pod := range e.pods(app) {
+		if pod.Spec.NodeName == node {
+			return &pod
+		}
+	}
+	require.Fail(e.t, "no Pod", "%s on %s", app, node)
+	return nil
+}
+
 // TestStatefulSetIsUpdatedWhileANodeReboots reboots the node of the first Pod that an update in place changes. All Pods stay, run the new
 // image in the end, and find their files.
 func TestStatefulSetIsUpdatedWhileANodeReboots(t *testing.T) {
