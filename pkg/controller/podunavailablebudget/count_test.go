@@ -1,6 +1,7 @@
 package podunavailablebudget
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -138,7 +139,7 @@ func TestScaleDownLowersWhatMustStay(t *testing.T) {
 	assert.Equal(t, counts{5, 3, 5, 2}, countsOf(w.reconcile()))
 }
 
-// Cases podunavailablebudget 14, 15, 16, 17, 18, 26.
+// Cases podunavailablebudget 14, 15, 16, 17, 17a, 18, 26.
 func TestTotals(t *testing.T) {
 	cloneSet := owner("apps.kruise.io/v1beta1", "CloneSet", "c")
 	two := append(newDeployment("x", 3), newDeployment("y", 4)...)
@@ -182,7 +183,13 @@ func TestTotals(t *testing.T) {
 		"a DaemonSet": {append(newPods(3, "p", owner("apps/v1", "DaemonSet", "s")),
 			&appsv1.DaemonSet{ObjectMeta: metaOf("DaemonSet", "s"), Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: 4}}),
 			newBudget(target("apps/v1", "DaemonSet", "s")), counts{4, 2, 3, 1}},
-		"Pods without an owner": {newPods(3, "p"), newBudget(selecting("app", "web")), counts{0, 0, 3, 3}},
+		"Pods without an owner, a percentage": {newPods(3, "p"), newBudget(selecting("app", "web")), counts{3, 2, 3, 1}},
+		"Pods without an owner, one": {newPods(3, "p"), newBudget(selecting("app", "web"), func(b *policyv1beta1.PodUnavailableBudget) {
+			b.Spec.MaxUnavailable = new(intstr.FromInt32(1))
+		}), counts{3, 2, 3, 1}},
+		"Pods without an owner, and a CloneSet": {append(append(newPods(2, "p", cloneSet), newPods(1, "alone")...), newCloneSet(2)),
+			newBudget(selecting("app", "web"), func(b *policyv1beta1.PodUnavailableBudget) { b.Spec.MaxUnavailable = new(intstr.FromInt32(1)) }),
+			counts{3, 2, 3, 1}},
 		"Pods without an owner, and a number": {newPods(3, "p"), newBudget(selecting("app", "web"), func(b *policyv1beta1.PodUnavailableBudget) {
 			b.Spec.ProtectTotalReplicas = new(int32(3))
 		}), counts{3, 2, 3, 1}},
@@ -305,6 +312,41 @@ func TestKindThatIsNotServedDoesNotStopTheCountOfOthers(t *testing.T) {
 	assert.Equal(t, counts{5 + 1, 4, 4, 0}, countsOf(status))
 	assert.Equal(t, 15*time.Second, w.last.RequeueAfter, "the kind may be installed")
 	assert.Empty(t, w.Events())
+}
+
+// The server of a kind that does not answer stops neither the count of other Pods nor that of its own.
+// Case podunavailablebudget 19d.
+func TestWorkloadWhoseServerIsDown(t *testing.T) {
+	down := apierrors.NewInternalError(errors.New("conversion webhook failed"))
+	game := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Game", Name: "g", UID: "game", Controller: new(true)}
+	lose := func(w *world) counts {
+		w.grant("c-0", controllertest.Now)
+		w.remove("c-0")
+		w.change("c-1", func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
+		return countsOf(w.reconcile())
+	}
+	t.Run("beside other workloads", func(t *testing.T) {
+		w := newWorld(t, append(append(newPods(1, "g", game), newPods(9, "c", owner("apps.kruise.io/v1beta1", "CloneSet", "c"))...),
+			newCloneSet(9), newBudget(selecting("app", "web")))...)
+		w.game(1, "set=other")
+		require.Equal(t, counts{10, 7, 10, 3}, countsOf(w.reconcile()))
+		w.refuse("", down)
+		assert.Equal(t, counts{10, 7, 8, 1}, lose(w))
+		assert.Empty(t, w.budget("b").Status.DisruptedPods)
+		assert.Contains(t, strings.Join(w.Events(), "\n"), "Warning WorkloadNotReadable Game.example.com g cannot be read, so only its "+
+			"existing Pods are counted, and not its replicas: ")
+		assert.Equal(t, 15*time.Second, w.last.RequeueAfter, "it is asked again")
+	})
+	for name, owners := range map[string][]metav1.OwnerReference{"of a target": {game}, "of a target that selects them by its scale": nil} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, append(newPods(9, "c", owners...), newBudget(target("example.com/v1", "Game", "g")))...)
+			w.game(10, "set=c")
+			require.Equal(t, counts{10, 7, 9, 2}, countsOf(w.reconcile()))
+			w.refuse("", down)
+			assert.Equal(t, counts{10, 7, 7, 0}, lose(w), "as many are wanted as before")
+			assert.Empty(t, w.budget("b").Status.DisruptedPods)
+		})
+	}
 }
 
 // Case podunavailablebudget 19b.

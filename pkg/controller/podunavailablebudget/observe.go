@@ -7,10 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
@@ -27,14 +27,21 @@ type observation struct {
 	// unseen is true if changes of the replicas cause no event, because the kind is not watched. They are then read again after
 	// controller.UnwatchedPeriod.
 	unseen bool
-	// unreadable has the kind of each resource that the controllers may not read.
+	// unreadable has the kind of each resource that the controllers may not read. failed has the errors of other reads.
 	unreadable map[schema.GroupResource]schema.GroupKind
+	failed     map[disruption.Workload]error
 }
 
 // uses records how a workload was found.
 func (o *observation) uses(workload disruption.Workload, found *size) {
-	if found != nil && !found.unreadable.Empty() {
+	if found == nil {
+		return
+	}
+	if !found.unreadable.Empty() {
 		o.unreadable[found.unreadable] = workload.GroupKind
+	}
+	if found.failed != nil {
+		o.failed[workload] = found.failed
 	}
 }
 
@@ -45,7 +52,7 @@ func (r *Reconciler) observe(
 ) (*observation, error) {
 	seen := &observation{
 		Observation: disruption.Observation{Now: r.clock.Now(), Cached: r.cachedPod(budget.Namespace), Server: server},
-		unreadable:  map[schema.GroupResource]schema.GroupKind{},
+		unreadable:  map[schema.GroupResource]schema.GroupKind{}, failed: map[disruption.Workload]error{},
 	}
 	var err error
 	if budget.Spec.TargetRef == nil {
@@ -57,7 +64,7 @@ func (r *Reconciler) observe(
 }
 
 // observeTarget reads the Pods and replicas of the budget's target. If the target does not exist, the budget has no Pods, which
-// is no error.
+// is no error. If a target that was counted before cannot be read now, its Pods are counted, and it wants as many as before.
 func (r *Reconciler) observeTarget(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation) error {
 	target, _ := disruption.TargetOf(budget)
 	found, err := r.workloads.find(ctx, budget.Namespace, target)
@@ -65,15 +72,22 @@ func (r *Reconciler) observeTarget(ctx context.Context, budget *v1beta1.PodUnava
 	if err != nil || found == nil {
 		return err
 	}
+	if found.failed != nil && budget.Status.ObservedGeneration == 0 {
+		return found.failed
+	}
 	seen.uses(target, found)
-	pods, err := r.podsOf(budget.Namespace, target, found)
+	pods, err := r.podsOf(budget, target, found)
 	if err != nil {
 		return err
 	}
 	seen.Pods = r.governed(budget, pods)
-	seen.Replicas = found.replicas
-	if found.uncounted {
+	switch {
+	case found.failed != nil:
+		seen.Replicas = budget.Status.TotalReplicas
+	case found.uncounted:
 		seen.Replicas = int32(len(seen.Pods))
+	default:
+		seen.Replicas = found.replicas
 	}
 	return nil
 }
@@ -81,9 +95,16 @@ func (r *Reconciler) observeTarget(ctx context.Context, budget *v1beta1.PodUnava
 // podsOf returns the Pods that a workload owns. If it owns none, podsOf returns the Pods that its scale subresource selects: a
 // custom kind can manage its Pods through other objects. An invalid selector of the scale subresource is an error that the user
 // sees as an event.
-func (r *Reconciler) podsOf(namespace string, workload disruption.Workload, found *size) ([]*corev1.Pod, error) {
-	if !found.unreadable.Empty() {
-		return r.namingPods(namespace, workload)
+func (r *Reconciler) podsOf(
+	budget *v1beta1.PodUnavailableBudget, workload disruption.Workload, found *size,
+) ([]*corev1.Pod, error) {
+	namespace := budget.Namespace
+	if !found.unreadable.Empty() || found.failed != nil {
+		pods, err := r.namingPods(namespace, workload)
+		if err != nil {
+			return nil, err
+		}
+		return r.withAnnotated(budget, pods)
 	}
 	pods, err := r.ownedPods(workload.GroupKind, namespace, found.uid)
 	if err != nil || len(pods) > 0 || found.selector == "" {
@@ -96,6 +117,25 @@ func (r *Reconciler) podsOf(namespace string, workload disruption.Workload, foun
 	return r.selected(namespace, selectorindex.Parse(parsed))
 }
 
+// withAnnotated adds the Pods that are annotated with the budget. The scale subresource of the workload selected them when it could be
+// read.
+func (r *Reconciler) withAnnotated(budget *v1beta1.PodUnavailableBudget, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	items, err := r.pods.ByIndex(hintIndex, budget.Namespace+"/"+budget.Name)
+	if err != nil {
+		return nil, fmt.Errorf("list Pods by budget: %w", err)
+	}
+	known := sets.New[string]()
+	for _, pod := range pods {
+		known.Insert(pod.Name)
+	}
+	for _, item := range items {
+		if pod, ok := item.(*corev1.Pod); ok && !known.Has(pod.Name) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods, nil
+}
+
 // namingPods returns the Pods that name a workload of an uncached kind as their controller, and those of ReplicaSets that do.
 func (r *Reconciler) namingPods(namespace string, workload disruption.Workload) ([]*corev1.Pod, error) {
 	pods, err := naming[*corev1.Pod](r.pods, namespace, workload)
@@ -106,11 +146,11 @@ func (r *Reconciler) namingPods(namespace string, workload disruption.Workload) 
 		if !through(kind) {
 			continue
 		}
-		sets, err := naming[metav1.Object](indexer, namespace, workload)
+		replicaSets, err := naming[metav1.Object](indexer, namespace, workload)
 		if err != nil {
 			return nil, err
 		}
-		below, err := r.podsOfSets(sets)
+		below, err := r.podsOfSets(replicaSets)
 		if err != nil {
 			return nil, err
 		}
@@ -135,17 +175,17 @@ func (r *Reconciler) ownedPods(kind schema.GroupKind, namespace string, uid type
 	if known == nil || known.Through == nil {
 		return controller.ByOwnerIn[*corev1.Pod](r.pods, namespace, uid)
 	}
-	sets, err := controller.ByOwnerIn[metav1.Object](r.workloads.cached[*known.Through], namespace, uid)
+	replicaSets, err := controller.ByOwnerIn[metav1.Object](r.workloads.cached[*known.Through], namespace, uid)
 	if err != nil {
 		return nil, err
 	}
-	return r.podsOfSets(sets)
+	return r.podsOfSets(replicaSets)
 }
 
 // podsOfSets returns the Pods of ReplicaSets. Those of a ReplicaSet that is being deleted do not count: the garbage collector will
 // delete them.
-func (r *Reconciler) podsOfSets(sets []metav1.Object) (all []*corev1.Pod, err error) {
-	for _, set := range sets {
+func (r *Reconciler) podsOfSets(replicaSets []metav1.Object) (all []*corev1.Pod, err error) {
+	for _, set := range replicaSets {
 		if set.GetDeletionTimestamp() != nil {
 			continue
 		}
@@ -158,8 +198,9 @@ func (r *Reconciler) podsOfSets(sets []metav1.Object) (all []*corev1.Pod, err er
 	return all, nil
 }
 
-// observeSelected reads the Pods that match the selector, and the replicas of every workload that controls one of them. Pods
-// without a controller count as Pods, but add no replicas.
+// observeSelected reads the Pods that match the selector, and the replicas of every workload that controls one of them. Each Pod
+// without a controller is wanted, and so is each Pod of a workload that cannot be read: one Pod of a kind whose server is down must not
+// stop the count for all others.
 func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUnavailableBudget, seen *observation) error {
 	pods, err := r.selected(budget.Namespace, selectorindex.Parse(budget.Spec.Selector))
 	if err != nil {
@@ -169,17 +210,15 @@ func (r *Reconciler) observeSelected(ctx context.Context, budget *v1beta1.PodUna
 	// having is the number of Pods of each workload.
 	having := map[disruption.Workload]int32{}
 	for _, pod := range seen.Pods {
-		if chain := r.workloads.above(pod); len(chain) > 0 {
-			having[top(chain)]++
+		chain := r.workloads.above(pod)
+		if len(chain) == 0 {
+			seen.Replicas++
+			continue
 		}
+		having[top(chain)]++
 	}
 	for workload, pods := range having {
 		found, err := r.workloads.find(ctx, budget.Namespace, workload)
-		// One Pod of a kind that is not served must not stop the count for all others. The server of the kind may only be down, so the Pods
-		// of the kind stay wanted.
-		if meta.IsNoMatchError(err) {
-			found, err = &size{uncounted: true}, nil
-		}
 		if err != nil {
 			return err
 		}

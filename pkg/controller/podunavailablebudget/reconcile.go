@@ -113,6 +113,13 @@ func (r *Reconciler) count(ctx context.Context, budget *v1beta1.PodUnavailableBu
 		r.tell(ctx, stored, seen, count)
 	}
 	r.unreadable.Tell(types.NamespacedName{Namespace: stored.Namespace, Name: stored.Name}, stored, seen.unreadable, unreadEffect)
+	for workload, err := range seen.failed {
+		// A kind that is not served may be uninstalled, and its Pods may stay for long.
+		if stored.Spec.TargetRef != nil || !meta.IsNoMatchError(err) {
+			r.recorder.Eventf(stored, corev1.EventTypeWarning, controller.ReasonUnreadable, "%s %s cannot be read, so %s: %v",
+				workload.GroupKind, workload.Name, unreadEffect, err)
+		}
+	}
 	return seen, count.Recheck, nil
 }
 

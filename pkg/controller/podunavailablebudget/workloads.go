@@ -119,9 +119,12 @@ type size struct {
 	// unreadable is the resource of the workload if the controllers may not read it or its scale, else it is empty. The Pods are then
 	// those that name the workload, because its UID or its selector is not known.
 	unreadable schema.GroupResource
+	// failed is why the workload could not be read, for example because the server of its kind is down.
+	failed error
 }
 
-// find returns the size of a workload, or nil if the workload is deleted or being deleted. Kinds in the cache cost no request.
+// find returns the size of a workload, or nil if the workload is deleted or being deleted. Kinds in the cache cost no request. An error
+// ends the count; a workload that cannot be read is none.
 func (w *workloads) find(ctx context.Context, namespace string, workload disruption.Workload) (*size, error) {
 	if _, cached := w.cached[workload.GroupKind]; cached {
 		object := w.lookUp(workload.GroupKind, namespace, workload.Name)
@@ -134,8 +137,12 @@ func (w *workloads) find(ctx context.Context, namespace string, workload disrupt
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("look up %s %s: %w", workload.Kind, workload.Name, err)
+	if err == nil {
+		return found, nil
 	}
-	return found, nil
+	err = fmt.Errorf("look up %s %s: %w", workload.Kind, workload.Name, err)
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	return &size{uncounted: true, failed: err}, nil
 }

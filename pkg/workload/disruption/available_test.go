@@ -11,6 +11,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
+// Case podunavailablebudget 1a.
 func TestAvailable(t *testing.T) {
 	image := func(spec, status, id string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
@@ -28,12 +29,21 @@ func TestAvailable(t *testing.T) {
 		edits              []func(*corev1.Pod)
 		serving, available bool
 	}{
-		"ready":             {nil, true, true},
-		"not ready":         {[]func(*corev1.Pod){notReady}, false, false},
-		"marked":            {[]func(*corev1.Pod){labelled("unavailable-pod.kruise.io/x")}, false, false},
-		"other label":       {[]func(*corev1.Pod){labelled("available-pod.kruise.io/x")}, true, true},
-		"same digest":       {[]func(*corev1.Pod){image("app@sha256:1", "", "app@sha256:1")}, true, true},
-		"another digest":    {[]func(*corev1.Pod){image("app@sha256:2", "", "app@sha256:1")}, false, false},
+		"ready":          {nil, true, true},
+		"not ready":      {[]func(*corev1.Pod){notReady}, false, false},
+		"marked":         {[]func(*corev1.Pod){labelled("unavailable-pod.kruise.io/x")}, false, false},
+		"other label":    {[]func(*corev1.Pod){labelled("available-pod.kruise.io/x")}, true, true},
+		"same digest":    {[]func(*corev1.Pod){image("app@sha256:1", "", "app@sha256:1")}, true, true},
+		"another digest": {[]func(*corev1.Pod){image("app@sha256:2", "", "app@sha256:1")}, false, false},
+		"digest beside the ID of a configuration": {[]func(*corev1.Pod){image("app@sha256:1", "", "sha256:2")}, true, true},
+		"digest beside the same text":             {[]func(*corev1.Pod){image("app@sha256:1", "", "docker://sha256:1")}, true, true},
+		"digest that is not reported":             {[]func(*corev1.Pod){image("app@sha256:1", "", "")}, true, true},
+		"update to a digest is in progress": {[]func(*corev1.Pod){annotated(pub.InPlaceUpdateStateKey, `{"revision":"r","lastContainerStatuses":{"main":{"image":"app:1","imageID":"sha256:1"}}}`),
+			image("app@sha256:2", "app:1", "sha256:1")}, false, false},
+		"sidecar with a digest is in progress": {[]func(*corev1.Pod){
+			sidecar(`{"s":{"lastContainerStatuses":{"main":{"image":"app:1","imageID":"sha256:1","containerID":"c://2"}}}}`),
+			image("app@sha256:2", "app:1", "sha256:1"), running,
+		}, false, false},
 		"update unfinished": {[]func(*corev1.Pod){annotated(pub.InPlaceUpdateStateKey, `{"revision":"r","lastContainerStatuses":{"main":{"imageID":"sha256:1"}}}`), image("app:2", "app:1", "sha256:1")}, false, false},
 		"update finished":   {[]func(*corev1.Pod){annotated(pub.InPlaceUpdateStateKey, `{"revision":"r","lastContainerStatuses":{"main":{"imageID":"sha256:1"}}}`), image("app:2", "app:2", "sha256:2"), running}, true, true},
 		"update unreadable": {[]func(*corev1.Pod){annotated(pub.InPlaceUpdateStateKey, `{`)}, false, false},

@@ -2,30 +2,29 @@ package disruption
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/inplace"
+	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
-// Consistent reports whether the Pod's running containers match its spec, so no in-place update is in progress. If all images
-// have digests, the running digests decide, because they prove what runs. Otherwise the records of updates do.
+// Consistent reports whether the Pod's running containers match its spec, so no in-place update is in progress. A running digest that
+// is not the one of the spec disproves it, and running digests of all containers prove it. Otherwise the records of updates decide.
 func Consistent(pod *corev1.Pod) bool {
-	digests := 0
+	proven := 0
 	for i := range pod.Spec.Containers {
-		_, digest, found := strings.Cut(pod.Spec.Containers[i].Image, "@")
-		if !found {
-			continue
-		}
-		digests++
-		if status := statusOf(pod, pod.Spec.Containers[i].Name); status == nil || !strings.HasSuffix(status.ImageID, digest) {
+		switch podstate.RunsDigest(pod, &pod.Spec.Containers[i]) {
+		case podstate.DigestDiffers:
 			return false
+		case podstate.DigestRuns:
+			proven++
+		case podstate.DigestUnknown:
 		}
 	}
-	if digests > 0 && digests == len(pod.Spec.Containers) {
+	if proven > 0 && proven == len(pod.Spec.Containers) {
 		return true
 	}
 	if !sidecarsConsistent(pod) {
@@ -56,14 +55,4 @@ func injected(container *corev1.Container) bool {
 	return slices.ContainsFunc(container.Env, func(env corev1.EnvVar) bool {
 		return env.Name == pub.SidecarInjectedEnv && env.Value == "true"
 	})
-}
-
-// statusOf returns the status of a container, or nil if the node has not reported it.
-func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
-	for i := range pod.Status.ContainerStatuses {
-		if pod.Status.ContainerStatuses[i].Name == container {
-			return &pod.Status.ContainerStatuses[i]
-		}
-	}
-	return nil
 }

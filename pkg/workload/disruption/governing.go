@@ -188,3 +188,10 @@ func FoundByScale(budget *v1beta1.PodUnavailableBudget) bool {
 	kind := kinds.Of(target.GroupKind)
 	return kind == nil || !kind.HasPods()
 }
+
+// MayControl reports whether an object of one kind can be the controller of an object of another kind. Objects of a kind that is not in
+// the table can control anything.
+func MayControl(above, below schema.GroupKind) bool {
+	kind := kinds.Of(above)
+	return kind == nil || !kind.HasPods() || kind.Through != nil && *kind.Through == below
+}

@@ -2,7 +2,6 @@ package sidecar
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -71,23 +70,29 @@ func Ready(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
 		len(flips(set, pod)) == 0
 }
 
-// Consistent reports whether the node runs the named containers as the Pod's spec says. If all their images have digests, the
-// running digests decide. Otherwise the records of upgrades do, and a container without a record was never upgraded.
+// Consistent reports whether the node runs the named containers as the Pod's spec says. If all of them have digests that can be compared,
+// the running digests decide (case 33). Otherwise the records of upgrades do, and a container without a record was never upgraded.
 func Consistent(pod *corev1.Pod, names []string) bool {
 	// The node has not reported all containers yet.
 	if len(pod.Spec.Containers) != len(pod.Status.ContainerStatuses) {
 		return false
 	}
 	considered := make([]*corev1.Container, 0, len(names))
-	digests := len(names) > 0
+	compared, differs := 0, false
 	for i := range pod.Spec.Containers {
-		if container := &pod.Spec.Containers[i]; slices.Contains(names, container.Name) {
-			considered = append(considered, container)
-			digests = digests && strings.Contains(container.Image, "@")
+		container := &pod.Spec.Containers[i]
+		if !slices.Contains(names, container.Name) {
+			continue
 		}
+		considered = append(considered, container)
+		proof := podstate.RunsDigest(pod, container)
+		if proof != podstate.DigestUnknown {
+			compared++
+		}
+		differs = differs || proof == podstate.DigestDiffers
 	}
-	if digests {
-		return !slices.ContainsFunc(considered, func(c *corev1.Container) bool { return !runsDigest(pod, c) })
+	if compared > 0 && compared == len(considered) {
+		return !differs
 	}
 	return Completed(pod, considered)
 }
@@ -114,26 +119,9 @@ func Completed(pod *corev1.Pod, containers []*corev1.Container) bool {
 	return true
 }
 
-// runsDigest reports whether the running image has the digest of the spec (case 33).
-func runsDigest(pod *corev1.Pod, container *corev1.Container) bool {
-	_, digest, _ := strings.Cut(container.Image, "@")
-	now := status(pod, container.Name)
-	return now != nil && strings.HasSuffix(now.ImageID, digest)
-}
-
-// status returns the status of a container, or nil if the node has not reported it.
-func status(pod *corev1.Pod, container string) *corev1.ContainerStatus {
-	for i := range pod.Status.ContainerStatuses {
-		if pod.Status.ContainerStatuses[i].Name == container {
-			return &pod.Status.ContainerStatuses[i]
-		}
-	}
-	return nil
-}
-
 // ContainerReady reports whether the node reports the container as ready.
 func ContainerReady(pod *corev1.Pod, container string) bool {
-	now := status(pod, container)
+	now := podstate.ContainerStatus(pod, container)
 	return now != nil && now.Ready
 }
 

@@ -87,8 +87,9 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	if err := p.store(); err != nil {
 		return err
 	}
-	// WaitForReady waits for the cache of budgets. Without it, a namespace with a budget could look like one without.
-	if !p.WaitForReady() {
+	// Without the cache of budgets, a namespace with a budget could look like one without. The request does not wait for the cache: the
+	// failure policy of the webhook decides.
+	if !p.synced() {
 		return apierrors.NewServiceUnavailable("PodUnavailableBudgets are not loaded yet; try again in a few seconds")
 	}
 	budget, err := p.governing(ctx, request.Pod)

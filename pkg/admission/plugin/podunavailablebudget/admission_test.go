@@ -3,6 +3,7 @@ package podunavailablebudget
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -64,6 +65,7 @@ type world struct {
 	t      *testing.T
 	stored stored
 	kruise *kruisefake.Clientset
+	kube   *fake.Clientset
 	closed error
 	events *record.FakeRecorder
 	log    bytes.Buffer
@@ -98,7 +100,7 @@ func newWorld(t *testing.T, left int32, gates string, host ...runtime.Object) *w
 		require.NoError(t, factory.Core().V1().Namespaces().Informer().GetIndexer().Add(namespace))
 	}
 	kruise := kruisefake.NewClientset(&v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "c"}})
-	w.kruise = kruise
+	w.kruise, w.kube = kruise, client
 	own := externalversions.NewSharedInformerFactory(kruise, 0)
 	drained := make(chan struct{})
 	t.Cleanup(func() { close(drained) })
@@ -319,11 +321,82 @@ func TestClosedStoreRefuses(t *testing.T) {
 
 	w = newWorld(t, 1, "")
 	w.kruise.PrependReactor("get", "clonesets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, closed })
+	w.budgets = refusing{closed}
 	refused(w)
 
 	w = newWorld(t, 1, "")
 	w.budgets = refusing{closed}
 	refused(w)
+}
+
+// An owner that cannot be read does not refuse the disruptions of Pods that no budget can govern. A budget that governs the Pod without
+// a look at its owner decides.
+// Case podunavailablebudget 19c.
+func TestOwnerThatCannotBeRead(t *testing.T) {
+	down := apierrors.NewInternalError(errors.New("conversion webhook failed"))
+	game := ownedBy("apps.kruise.io/v1beta1", "CloneSet", "other", "other")
+	replicaSet := ownedBy("apps/v1", "ReplicaSet", "r", "r")
+	named := func(pod *corev1.Pod) { pod.Annotations = map[string]string{"kruise.io/related-pub": "b"} }
+	targets := func(kind string) func(*policyv1beta1.PodUnavailableBudget) {
+		return func(b *policyv1beta1.PodUnavailableBudget) {
+			b.Spec.TargetRef = &policyv1beta1.TargetReference{APIVersion: "apps/v1", Kind: kind, Name: "d"}
+		}
+	}
+	selects := func(b *policyv1beta1.PodUnavailableBudget) {
+		b.Spec.TargetRef, b.Spec.Selector = nil, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	}
+	none := func(b *policyv1beta1.PodUnavailableBudget) {
+		b.Spec.TargetRef, b.Spec.Selector = nil, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}
+	}
+	tests := map[string]struct {
+		pod    *corev1.Pod
+		budget func(*policyv1beta1.PodUnavailableBudget)
+		// code is the status code of the refusal if the budget allows nothing, or zero if the budget does not apply.
+		code, reads int
+	}{
+		"the budget of its controller":              {newPod(), func(*policyv1beta1.PodUnavailableBudget) {}, http.StatusForbidden, 1},
+		"the budget of its labels":                  {newPod(game), selects, http.StatusForbidden, 1},
+		"a budget of other labels":                  {newPod(game), none, 0, 0},
+		"a budget of another workload":              {newPod(game), targets("StatefulSet"), 0, 1},
+		"a budget of what may be above":             {newPod(replicaSet), targets("Deployment"), http.StatusInternalServerError, 1},
+		"the same, and the Pod names it":            {newPod(replicaSet, named), targets("Deployment"), http.StatusForbidden, 1},
+		"a budget of a kind that is never above it": {newPod(game), targets("Deployment"), 0, 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 0, "")
+			reads := 0
+			refuse := func(clienttesting.Action) (bool, runtime.Object, error) {
+				reads++
+				return true, nil, down
+			}
+			w.kruise.PrependReactor("get", "clonesets", refuse)
+			w.kube.PrependReactor("get", "replicasets", refuse)
+			require.NoError(t, w.Plugin.known.Delete(w.known))
+			budget := w.known.DeepCopy()
+			test.budget(budget)
+			require.NoError(t, w.Plugin.known.Add(budget))
+			w.stored["b"].Spec = budget.Spec
+			err := w.ask(deletion(test.pod))
+			assert.Equal(t, test.reads, reads)
+			if test.code == 0 {
+				require.NoError(t, err)
+				return
+			}
+			var status *apierrors.StatusError
+			require.ErrorAs(t, err, &status)
+			assert.EqualValues(t, test.code, status.ErrStatus.Code)
+		})
+	}
+}
+
+// A request that comes before the cache of budgets is filled does not wait for it.
+func TestRequestsDoNotWaitForTheCache(t *testing.T) {
+	w := newWorld(t, 1, "")
+	w.SetReadyFunc(func() bool { return false })
+	start := time.Now()
+	assert.True(t, apierrors.IsServiceUnavailable(w.ask(deletion(newPod()))))
+	assert.Less(t, time.Since(start), time.Second)
 }
 
 // refusing is a closed store of budgets.

@@ -3,9 +3,11 @@ package podunavailablebudget
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
@@ -27,9 +29,23 @@ func (p *Plugin) governing(ctx context.Context, pod *corev1.Pod) (*v1beta1.PodUn
 	if !p.governs(pod.Namespace) || p.terminating(pod.Namespace) {
 		return nil, nil
 	}
+	var controllers []disruption.Workload
+	first, ref := disruption.ControllerOf(pod)
+	if ref != nil {
+		controllers = []disruption.Workload{first}
+	}
+	direct, err := disruption.Governing(p.known, pod.Namespace, pod.Labels, controllers)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	others := p.otherTargets(pod.Namespace, first)
+	// No budget can apply, whatever stands above the controller.
+	if direct == nil && len(others) == 0 {
+		return nil, nil
+	}
 	workloads, orphaned, err := p.workloadsOf(ctx, pod)
 	if err != nil {
-		return nil, apierrors.NewInternalError(fmt.Errorf("look up the owners of Pod %s/%s: %w", pod.Namespace, pod.Name, err))
+		return p.withoutOwner(pod, first.GroupKind, direct, others, err)
 	}
 	// The Pod will be deleted by garbage collection whatever the budget says.
 	if orphaned {
@@ -46,22 +62,54 @@ func (p *Plugin) governing(ctx context.Context, pod *corev1.Pod) (*v1beta1.PodUn
 	return budget, nil
 }
 
+// otherTargets returns the targets of the budgets of a namespace, except one workload.
+func (p *Plugin) otherTargets(namespace string, except disruption.Workload) (targets []disruption.Workload) {
+	items, _ := p.known.ByIndex(cache.NamespaceIndex, namespace) // It fails only if the index is missing.
+	for _, item := range items {
+		budget, ok := item.(*v1beta1.PodUnavailableBudget)
+		if !ok {
+			continue
+		}
+		if target, found := disruption.TargetOf(budget); found && target != except {
+			targets = append(targets, target)
+		}
+	}
+	return targets
+}
+
+// withoutOwner decides for a Pod whose controller cannot be read, for example because the server of its kind is down. That must not
+// refuse the disruptions of Pods that no budget can govern. direct is the budget of the Pod's controller or labels: it decides, as if the
+// controller existed. Next is the budget that the Pod names. Otherwise, the error counts only if one of the other targets can control
+// the controller, which is of the given kind.
+func (p *Plugin) withoutOwner(
+	pod *corev1.Pod, kind schema.GroupKind, direct *v1beta1.PodUnavailableBudget, others []disruption.Workload, unread error,
+) (*v1beta1.PodUnavailableBudget, error) {
+	if direct != nil {
+		return direct, nil
+	}
+	if named := p.named(pod); named != nil && named.Spec.TargetRef != nil {
+		return named, nil
+	}
+	if slices.ContainsFunc(others, func(target disruption.Workload) bool { return disruption.MayControl(target.GroupKind, kind) }) {
+		return nil, apierrors.NewInternalError(fmt.Errorf("look up the owners of Pod %s/%s: %w", pod.Namespace, pod.Name, unread))
+	}
+	return nil, nil
+}
+
 // hinted returns the budget in the annotation of the Pod. It accepts only budgets whose target selects Pods through
 // the scale subresource without owning them. Only the controller reads that subresource and sets the annotation. All
 // other budgets are found without it.
 func (p *Plugin) hinted(pod *corev1.Pod) *v1beta1.PodUnavailableBudget {
-	name := disruption.Hinted(pod.Annotations)
-	if name == "" {
-		return nil
+	if budget := p.named(pod); budget != nil && disruption.FoundByScale(budget) {
+		return budget
 	}
-	item, found, err := p.known.GetByKey(pod.Namespace + "/" + name)
-	if err != nil || !found {
-		return nil
-	}
-	budget, ok := item.(*v1beta1.PodUnavailableBudget)
-	if !ok || !disruption.FoundByScale(budget) {
-		return nil
-	}
+	return nil
+}
+
+// named returns the budget in the annotation of the Pod, or nil.
+func (p *Plugin) named(pod *corev1.Pod) *v1beta1.PodUnavailableBudget {
+	item, _, _ := p.known.GetByKey(pod.Namespace + "/" + disruption.Hinted(pod.Annotations)) // It cannot fail.
+	budget, _ := item.(*v1beta1.PodUnavailableBudget)
 	return budget
 }
 
