@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clienttesting "k8s.io/client-go/testing"
 
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
@@ -117,6 +118,44 @@ func TestReturnToTheOldImageBeforeTheFlip(t *testing.T) {
 			assert.Equal(t, [4]int32{1, 1, 1, 1}, w.counters())
 		})
 	}
+}
+
+func emptyImage(value string) func(*v1beta1.SidecarSet) {
+	return func(set *v1beta1.SidecarSet) { set.Spec.Containers[0].UpgradeStrategy.HotUpgradeEmptyImage = value }
+}
+
+// Another empty image is no upgrade that has begun: no container of any Pod changes.
+// Case sidecarset 18a.
+func TestAnotherEmptyImageTouchesNoPod(t *testing.T) {
+	for name, edits := range map[string][]func(*v1beta1.SidecarSet){
+		"the empty image": {emptyImage("empty:2")}, "both images": {emptyImage("empty:2"), image("s:2")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, hot, maxUnavailable(intstr.FromInt32(1)))
+			w.start(3)
+			w.settle()
+			w.edit(edits...)
+			w.settle()
+			for _, pod := range w.Pods() {
+				assert.Equal(t, "working s-1, s-1 s:1 1/0, s-2 empty:1 0/1", hotState(t, pod))
+			}
+			assert.Equal(t, [4]int32{3, 0, 3, 0}, w.counters(), "they are ready, and not updated")
+		})
+	}
+}
+
+// An upgrade that has begun ends, although its Pod cannot be upgraded again.
+// Case sidecarset 18a.
+func TestUpgradeEndsWithAnotherEmptyImage(t *testing.T) {
+	w := newWorld(t, hot)
+	w.start(1)
+	w.settle()
+	w.edit(image("s:2"))
+	w.pass()
+	require.Contains(t, hotState(t, w.Pods()[0]), "working s-2, s-1 s:1 1/")
+	w.edit(emptyImage("empty:2"))
+	w.settle()
+	assert.Contains(t, hotState(t, w.Pods()[0]), "working s-2, s-1 empty:2 0/")
 }
 
 // Case sidecarset 20.

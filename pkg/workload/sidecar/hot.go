@@ -71,6 +71,9 @@ func annotate(pod *corev1.Pod, key, value string) {
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value)
 }
 
+// emptied is the version of a container that has the empty image, since the injection or since a flip.
+const emptied = "0"
+
 // flip is a container that must get the empty image, because the other one has taken over. working and parked are names in the
 // Pod.
 type flip struct {
@@ -79,8 +82,9 @@ type flip struct {
 	empty string
 }
 
-// flips returns the hot upgrades of the Pod that have not ended: the container that does not work still has another image than
-// the empty one. A Pod whose annotation cannot be read has none.
+// flips returns the hot upgrades of the Pod that have not ended: the container that does not work still has the version with which it
+// worked. Its image does not tell: a Pod has the empty image of the revision that it was injected from, and the SidecarSet can have
+// another one now. A Pod whose annotation cannot be read has none.
 func flips(set *v1beta1.SidecarSet, pod *corev1.Pod) (open []flip) {
 	working, err := Working(pod)
 	if err != nil {
@@ -96,7 +100,8 @@ func flips(set *v1beta1.SidecarSet, pod *corev1.Pod) (open []flip) {
 		if working[container.Name] == second {
 			f.working, f.parked = second, first
 		}
-		if parked := Container(pod, f.parked); parked != nil && parked.Image != f.empty {
+		version := pod.Annotations[pub.SidecarSetVersionKeyPrefix+f.parked]
+		if parked := Container(pod, f.parked); parked != nil && parked.Image != f.empty && version != "" && version != emptied {
 			open = append(open, f)
 		}
 	}
@@ -159,8 +164,8 @@ func Flip(pod *corev1.Pod, set *v1beta1.SidecarSet, now metav1.Time) error {
 	images := map[string]string{}
 	for _, f := range flips(set, pod) {
 		images[f.parked] = f.empty
-		annotate(pod, pub.SidecarSetVersionKeyPrefix+f.parked, "0")
-		annotate(pod, pub.SidecarSetVersionAltKeyPrefix+f.working, "0")
+		annotate(pod, pub.SidecarSetVersionKeyPrefix+f.parked, emptied)
+		annotate(pod, pub.SidecarSetVersionAltKeyPrefix+f.working, emptied)
 	}
 	return setImages(pod, set, images, now)
 }
