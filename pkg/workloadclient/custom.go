@@ -36,7 +36,7 @@ type Custom struct {
 type CustomWorkload struct {
 	UID types.UID
 	// Replicas is the number of Pods that the workload wants: at the paths of the filter, at the path of the administrator, or in the
-	// scale. If none of them can be read, it is zero.
+	// scale. Without any of them, and if the scale may not be read, it is zero.
 	Replicas int
 	// Forbidden is set if the account may not read the scale, and needs it.
 	Forbidden *ForbiddenError
@@ -44,9 +44,9 @@ type CustomWorkload struct {
 	Entry *spread.Custom
 }
 
-// Target returns the target of a WorkloadSpread, or nil if the kind is not served or the object does not exist. The
-// WorkloadSpread must have a target. Replicas that cannot be read are no error: the target then wants no Pods. A target that the
-// account may not read is a ForbiddenError.
+// Target returns the target of a WorkloadSpread, or nil if the object does not exist. The WorkloadSpread must have a target. A kind
+// without a scale wants no Pods. A kind that is not served is an error, because its discovery may only have failed, and so is a scale that
+// cannot be read. A target that the account may not read is a ForbiddenError.
 func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*CustomWorkload, error) {
 	kind := spread.KindOf(object)
 	// A kind without an entry is read too: the filter of the user or the scale tells its replicas.
@@ -56,7 +56,7 @@ func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*C
 	}
 	name := object.Spec.TargetRef.Name
 	workload, err := c.Get(ctx, kind, object.Namespace, name)
-	if Missing(err) {
+	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // as documented
 	}
 	if err != nil {
@@ -73,19 +73,35 @@ func (c *Custom) Target(ctx context.Context, object *v1beta1.WorkloadSpread) (*C
 		scale, err := c.Get(ctx, kind, object.Namespace, name, "scale")
 		if err == nil {
 			found.Replicas = spread.ScaleReplicas(scale)
+			return found, nil
 		}
-		found.Forbidden, _ = errors.AsType[*ForbiddenError](err)
+		var forbidden bool
+		if found.Forbidden, forbidden = errors.AsType[*ForbiddenError](err); !forbidden && !apierrors.IsNotFound(err) {
+			return nil, err
+		}
 	}
 	return found, nil
 }
 
-// Entry returns what the administrator's list says about a kind, or nil.
+// ListError is the error for a list of the administrator that cannot be read as a list of kinds.
+type ListError struct{ err error }
+
+func (e *ListError) Error() string { return e.err.Error() }
+
+func (e *ListError) Unwrap() error { return e.err }
+
+// Entry returns what the administrator's list says about a kind, or nil. A mistake in the list is a ListError.
 func (c *Custom) Entry(ctx context.Context, kind schema.GroupKind) (*spread.Custom, error) {
 	list, err := AllowedKinds(ctx, c.Kube, c.Namespace, pub.WorkloadSpreadWorkloadsKey)
 	if err != nil {
 		return nil, err
 	}
-	return spread.CustomIn(list, kind)
+	entry, err := spread.CustomIn(list, kind)
+	if err != nil {
+		return nil, &ListError{err: fmt.Errorf("key %s of ConfigMap %s/%s: %w", pub.WorkloadSpreadWorkloadsKey, c.Namespace,
+			pub.ConfigurationName, err)}
+	}
+	return entry, nil
 }
 
 // AllowedKinds returns one of the administrator's lists of kinds, or an empty string if it does not exist. The namespace is the

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +28,7 @@ func TestReplicasOfACustomWorkload(t *testing.T) {
 		kind, list string
 		paths      []string
 		scale      bool
+		scaleErr   error
 		want       int
 		missing    bool
 		err        string
@@ -34,8 +36,10 @@ func TestReplicasOfACustomWorkload(t *testing.T) {
 		"the paths of the filter":        {kind: "Game", list: listed, paths: []string{"spec.teams.0.size", "spec.players"}, scale: true, want: 2 + 6},
 		"the path of the administrator":  {kind: "Game", list: listed, scale: true, want: 6},
 		"the scale":                      {kind: "Game", scale: true, want: 9},
-		"no scale":                       {kind: "Game"},
-		"a kind that is not served":      {kind: "Other", missing: true},
+		"no scale":                       {kind: "Game", scale: true, scaleErr: apierrors.NewNotFound(schema.GroupResource{}, "web")},
+		"a scale that may not be read":   {kind: "Game", scale: true, scaleErr: apierrors.NewForbidden(schema.GroupResource{}, "web", nil)},
+		"a scale that cannot be read":    {kind: "Game", scale: true, scaleErr: apierrors.NewServiceUnavailable("down"), err: "down"},
+		"a kind that is not served":      {kind: "Other", err: "no matches for"},
 		"a list that is not in the form": {kind: "Game", list: "{", err: "read the list of allowed kinds"},
 		"a workload that does not exist": {kind: "Match", missing: true},
 		"a kind of another group":        {kind: "Game", list: `{"workloads":[{"group":"other","kind":"Game","replicasPath":"spec.players"}]}`, scale: true, want: 9},
@@ -53,7 +57,7 @@ func TestReplicasOfACustomWorkload(t *testing.T) {
 				"spec": map[string]any{"players": int64(6), "teams": []any{map[string]any{"size": int64(2)}}},
 			}})
 			client.PrependReactor("get", "games/scale", func(clienttesting.Action) (bool, runtime.Object, error) {
-				return tc.scale, &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(9)}}}, nil
+				return tc.scale, &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(9)}}}, tc.scaleErr
 			})
 			kube := kubefake.NewClientset()
 			if tc.list != "" {

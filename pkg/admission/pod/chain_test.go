@@ -77,6 +77,11 @@ func (w *world) attributes(pod *corev1.Pod) admission.Attributes {
 		corev1.SchemeGroupVersion.WithResource("pods"), "", admission.Create, &metav1.CreateOptions{}, false, nil)
 }
 
+// warnings records what the client is warned of.
+type warnings []string
+
+func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
+
 // unknownFields are in every Pod that the tests send: fields of a newer server, which our types do not know.
 const unknownFields = `{"nextTop":[1],"metadata":{"nextMeta":{"a":1}},"spec":{"nextSpec":12345678901234567890}}`
 

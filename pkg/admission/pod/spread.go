@@ -49,11 +49,16 @@ type spreads struct {
 	custom workloadclient.Custom
 	// above caches the reference to the controller of an owner, by the reference to the owner.
 	above *lru.LRUExpireCache
+	// selectors caches the selector of an owner, by the reference to the owner.
+	selectors *lru.LRUExpireCache
 }
 
 // newSpreads returns the mutator without its dependencies. The setters of Plugin set them.
 func newSpreads(clock clock.PassiveClock) *spreads {
-	return &spreads{clock: clock, above: lru.NewLRUExpireCacheWithClock(rememberedOwners, clock)}
+	return &spreads{
+		clock: clock, above: lru.NewLRUExpireCacheWithClock(rememberedOwners, clock),
+		selectors: lru.NewLRUExpireCacheWithClock(rememberedOwners, clock),
+	}
 }
 
 // errReplaced refuses a slot of a WorkloadSpread that is not the one of the Pod.
@@ -80,8 +85,9 @@ func (s *spreads) mutate(ctx context.Context, e *edit, attributes admission.Attr
 	if subset == nil {
 		return nil
 	}
-	injected, err := spread.Inject(e.pod, subset, matched)
+	injected, err := spread.Inject(ctx, e.pod, subset, matched)
 	if err == nil {
+		injected.Labels = s.kept(ctx, found, e.pod, injected.Labels)
 		err = e.become(injected)
 	}
 	if err != nil {
@@ -155,6 +161,11 @@ func (s *spreads) counts(ctx context.Context, object *v1beta1.WorkloadSpread, be
 		return len(between) == 1 && spread.HasIntermediateOwner(object, between[0]), nil
 	}
 	entry, err := s.custom.Entry(ctx, spread.KindOf(object))
+	// A mistake of the administrator must not keep the Pod from what else is added to it. The controller tells it in an event.
+	if mistake, is := errors.AsType[*workloadclient.ListError](err); is {
+		klog.FromContext(ctx).Info("The list of kinds is ignored: correct it", "workloadSpread", klog.KObj(object), "reason", mistake.Error())
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -259,8 +270,8 @@ func (s *spreads) reserve(ctx context.Context, found *v1beta1.WorkloadSpread, re
 }
 
 // replicas returns the number of Pods that the target wants, if percentages depend on it. It returns nil if no subset
-// has a percentage, or for a custom kind that this server may not read; then the number of the controller's last
-// recount is used. A missing target wants 0 Pods.
+// has a percentage, or for a custom kind that cannot be read; then the number of the controller's last recount is used. A
+// missing target wants 0 Pods.
 func (s *spreads) replicas(ctx context.Context, found *v1beta1.WorkloadSpread) (*int, error) {
 	percent := false
 	for i := range found.Spec.Subsets {
@@ -271,7 +282,7 @@ func (s *spreads) replicas(ctx context.Context, found *v1beta1.WorkloadSpread) (
 		return nil, nil
 	}
 	if kinds.Of(spread.KindOf(found)) == nil {
-		return s.customReplicas(ctx, found)
+		return s.customReplicas(ctx, found), nil
 	}
 	// A missing target wants no Pods, so no percentage allows any.
 	workload, err := s.target(ctx, found)
@@ -285,24 +296,24 @@ func (s *spreads) replicas(ctx context.Context, found *v1beta1.WorkloadSpread) (
 	return &total, nil
 }
 
-// customReplicas returns the number of Pods that a target of a custom kind wants. It returns nil without permission
-// to read the target.
-func (s *spreads) customReplicas(ctx context.Context, found *v1beta1.WorkloadSpread) (*int, error) {
+// customReplicas returns the number of Pods that a target of a custom kind wants. It returns nil if the target or its scale cannot be read
+// now: a missing permission, or a server that is down, does not mean that no Pods are wanted.
+func (s *spreads) customReplicas(ctx context.Context, found *v1beta1.WorkloadSpread) *int {
 	ctx, cancel := context.WithTimeout(ctx, targetPatience)
 	defer cancel()
 	workload, err := s.custom.Target(ctx, found)
-	switch {
-	case apierrors.IsForbidden(err):
-		klog.FromContext(ctx).V(2).Info("Access to the target is denied, so percentages are those of the last recount: add the rule to a "+
-			"ClusterRole with the label rbac.kruise.io/aggregate-to-workloads", "workloadSpread", klog.KObj(found), "err", err)
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case workload == nil:
-		return new(int), nil
-	default:
-		return &workload.Replicas, nil
+	if err == nil && workload == nil {
+		return new(int)
 	}
+	if err == nil && workload.Forbidden == nil {
+		return &workload.Replicas
+	}
+	if err == nil {
+		err = workload.Forbidden
+	}
+	klog.FromContext(ctx).V(2).Info("The target cannot be read, so percentages are those of the last recount: if access is denied, add the "+
+		"rule to a ClusterRole with the label rbac.kruise.io/aggregate-to-workloads", "workloadSpread", klog.KObj(found), "err", err)
+	return nil
 }
 
 // target reads the target from its server and not from a cache: the scale may have changed a moment before its

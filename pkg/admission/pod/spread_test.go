@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/warning"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -356,6 +358,11 @@ func TestPercentagesOfCustomWorkloads(t *testing.T) {
 			refused: apierrors.NewForbidden(schema.GroupResource{Resource: "games"}, "web", errors.New("no rule")),
 			want:    []string{"a", "a", "b", "", "", "", ""},
 		},
+		"its server is down": {refused: apierrors.NewServiceUnavailable("no endpoints"), want: []string{"a", "a", "b", "", "", "", ""}},
+		"its kind is not discovered": {
+			refused: &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Game"}},
+			want:    []string{"a", "a", "b", "", "", "", ""},
+		},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, spreadGames(t, tc.refused, tc.missing)) })
 	}
@@ -378,6 +385,41 @@ func TestPodsBelowACustomWorkloadGetSlotsThroughListedKinds(t *testing.T) {
 			assert.Equal(t, want, w.subsets("game", 2, ownedBy("apps/v1", "ReplicaSet", "web-1", "rs")))
 		})
 	}
+}
+
+// The WorkloadSpread came before the workload, so validation could not see that its patch releases the Pods.
+// Case workloadspread 14a.
+func TestLabelsThatReleaseThePodAreLeftOut(t *testing.T) {
+	recorded := &warnings{}
+	w := newWorld(t, "", nil, &v1beta1.CloneSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "web"},
+		Spec:       v1beta1.CloneSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+	})
+	subset := open("a")
+	subset.Patch = &runtime.RawExtension{Raw: []byte(`{"metadata":{"labels":{"app":"db","zone":"a"}}}`)}
+	w.spread("apps.kruise.io/v1beta1", "CloneSet", []v1beta1.WorkloadSpreadSubset{subset})
+	pod := newPod(called("web-1"), ownedBy("apps.kruise.io/v1beta1", "CloneSet", "web", "web"))
+	operations, err := w.Patch(warning.WithWarningRecorder(t.Context(), recorded), w.attributes(pod))
+	require.NoError(t, err)
+	text, err := json.Marshal(operations)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"path":"/metadata/labels/zone"`)
+	assert.NotContains(t, string(text), `"path":"/metadata/labels/app"`)
+	require.Len(t, *recorded, 1)
+	assert.Contains(t, (*recorded)[0], `would not match the selector "app=web" of its controller`)
+}
+
+// A mistake in the administrator's list does not keep a Pod from what else concerns it.
+// Case configuration 5.
+func TestMistakeInTheListDoesNotFailTheReview(t *testing.T) {
+	w := newWorld(t, "", []runtime.Object{&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "web-1", UID: "rs", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "example.com/v1", Kind: "Game", Name: "web", UID: "web", Controller: new(true)},
+		},
+	}}})
+	w.allow(t, "{")
+	w.spread("example.com/v1", "Game", []v1beta1.WorkloadSpreadSubset{limited("a", intstr.FromInt32(2))})
+	assert.Equal(t, []string{"", ""}, w.subsets("game", 2, ownedBy("apps/v1", "ReplicaSet", "web-1", "rs")))
 }
 
 // allow writes the administrator's list of kinds.

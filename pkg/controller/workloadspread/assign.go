@@ -1,6 +1,7 @@
 package workloadspread
 
 import (
+	"context"
 	"maps"
 	"strconv"
 	"time"
@@ -41,7 +42,7 @@ type assignment struct {
 // assign returns the Pods with the metadata that they must have, by name. It contains only Pods that change. First the Pods are
 // sorted by their annotation, then those without one are classified by their node, and then the costs follow from both. again is the
 // delay until the next pass for Pods that could not be classified, or zero.
-func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*corev1.Pod, now time.Time) (
+func (r *Reconciler) assign(ctx context.Context, object *v1beta1.WorkloadSpread, t *target, pods []*corev1.Pod, now time.Time) (
 	changed map[string]*corev1.Pod, again time.Duration) {
 	a := &assignment{object: object, target: t, pods: pods, now: now, byName: map[string]*corev1.Pod{}, changed: map[string]*corev1.Pod{}}
 	versions := map[string]*version{}
@@ -69,7 +70,7 @@ func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*c
 		}
 	}
 	for name, v := range versions {
-		a.classify(r.nodes, without, name, v)
+		a.classify(ctx, r.nodes, without, name, v)
 	}
 	// Other kinds of workloads do not read the costs.
 	if spread.Ordered(object) {
@@ -88,7 +89,7 @@ func (r *Reconciler) assign(object *v1beta1.WorkloadSpread, t *target, pods []*c
 // later pass. A Pod that is younger than the WorkloadSpread found no free slot, or was created while admission was not
 // available. It is only assigned to a free slot. If no subset fits an older Pod, it is among others, and gets the lowest cost.
 // A younger one gets no cost.
-func (a *assignment) classify(nodes corelisters.NodeLister, without []*corev1.Pod, name string, v *version) {
+func (a *assignment) classify(ctx context.Context, nodes corelisters.NodeLister, without []*corev1.Pod, name string, v *version) {
 	var rooms []int
 	for _, pod := range without {
 		if spread.VersionOf(a.object, pod) != name || pod.Spec.NodeName == "" {
@@ -105,7 +106,7 @@ func (a *assignment) classify(nodes corelisters.NodeLister, without []*corev1.Po
 		}
 		// Times have whole seconds, so a Pod of the same second counts as younger.
 		younger := !pod.CreationTimestamp.Before(&a.object.CreationTimestamp)
-		index := spread.Classify(a.object, pod, node, rooms, younger)
+		index := spread.Classify(ctx, a.object, pod, node, rooms, younger)
 		if index == spread.None {
 			if !younger {
 				v.others = append(v.others, pod)
@@ -140,6 +141,9 @@ func (a *assignment) annotate(index int, pod *corev1.Pod) {
 			after.Labels = map[string]string{}
 		}
 		maps.Copy(after.Labels, labels)
+		if a.target.selector != nil {
+			after.Labels, _ = spread.KeepSelected(a.target.selector, pod.Labels, after.Labels)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package workloadspread
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -427,6 +428,51 @@ func TestPodsOfACustomWorkloadAreCounted(t *testing.T) {
 		object.Spec.TargetFilter.ReplicasPathList = []string{"spec.roles.7.replicas"}
 	})
 	assert.Equal(t, []string{"a 1 0", "b 0 -1"}, rooms(w.settle()), "a path that leads nowhere counts zero")
+}
+
+// A server that does not answer does not mean that no Pods are wanted. The status stays as it was counted before.
+// Case workloadspread 24.
+func TestStatusStaysWhileTheTargetCannotBeRead(t *testing.T) {
+	noKind := &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Game"}}
+	for name, test := range map[string]struct {
+		subresource, list string
+		err               error
+		// event is part of the event, or empty if the pass fails and is tried again soon.
+		event string
+	}{
+		"the scale":              {subresource: "scale", err: apierrors.NewServiceUnavailable("no endpoints")},
+		"the target":             {err: apierrors.NewInternalError(errors.New("conversion failed"))},
+		"the kind is not served": {err: noKind, event: "no matches for kind"},
+		"the list has a mistake": {list: "{", event: "key WorkloadSpread_Watch_Custom_Workload_WhiteList of ConfigMap kruise-system/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			client := w.ofGame(4)
+			w.teamPod("a-0")
+			require.Equal(t, []string{"a 1 1", "b 0 -1"}, rooms(w.settle()))
+			w.Events()
+			if test.list != "" {
+				_, err := w.Kube.CoreV1().ConfigMaps(controllertest.SystemNamespace).Update(t.Context(), &corev1.ConfigMap{
+					ObjectMeta: metav1.ObjectMeta{Namespace: controllertest.SystemNamespace, Name: pub.ConfigurationName},
+					Data:       map[string]string{pub.WorkloadSpreadWorkloadsKey: test.list},
+				}, metav1.UpdateOptions{})
+				require.NoError(t, err)
+			} else {
+				client.PrependReactor("get", "games", func(action clienttesting.Action) (bool, runtime.Object, error) {
+					return action.GetSubresource() == test.subresource, nil, test.err
+				})
+			}
+			w.teamPod("a-1")
+			w.Observe()
+			result, err := w.Pass("ns", "ws")
+			assert.Equal(t, test.event == "", err != nil, "%v", err)
+			assert.Equal(t, []string{"a 1 1", "b 0 -1"}, rooms(&w.get().Status))
+			if test.event != "" {
+				assert.Contains(t, strings.Join(w.Events(), "\n"), test.event)
+				assert.Equal(t, 15*time.Second, result.RequeueAfter)
+			}
+		})
+	}
 }
 
 // Case workloadspread 25.

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -51,7 +52,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 	case t == nil:
 		return reconcile.Result{RequeueAfter: controller.UnwatchedPeriod}, nil
 	}
-	changed, unassigned := r.assign(object, t, pods, listed)
+	changed, unassigned := r.assign(ctx, object, t, pods, listed)
 	written, failed := r.write(ctx, object, pods, changed)
 	// After slow writes, the Pods are listed again: one that had no node can run meanwhile.
 	if r.clock.Since(listed) > time.Second {
@@ -73,8 +74,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, object *v1beta1.WorkloadSpre
 	return result, errors.Join(failed, err)
 }
 
-// read returns the target of a WorkloadSpread and its Pods. If the controllers may not read the target or an owner between it and its
-// Pods, read sends an event and returns nil without an error, because only a user can change this. The status then stays as it is.
+// read returns the target of a WorkloadSpread and its Pods. It returns nil without an error if only a user can change that they cannot be
+// read: the controllers may not read the target or an owner between it and its Pods, the kind is not served, or the administrator's list
+// has a mistake. An event says so, and the status stays as it is.
 func (r *Reconciler) read(ctx context.Context, object *v1beta1.WorkloadSpread) (t *target, pods []*corev1.Pod, err error) {
 	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 	if t, err = r.target(ctx, object); err == nil {
@@ -82,6 +84,11 @@ func (r *Reconciler) read(ctx context.Context, object *v1beta1.WorkloadSpread) (
 	}
 	if forbidden, is := errors.AsType[*workloadclient.ForbiddenError](err); is {
 		r.unreadable.Tell(key, object, forbidden.Unread(), "its Pods are not assigned to subsets, and the status is not updated")
+		return nil, nil, nil
+	}
+	if _, mistake := errors.AsType[*workloadclient.ListError](err); mistake || meta.IsNoMatchError(err) {
+		r.recorder.Eventf(object, corev1.EventTypeWarning, controller.ReasonUnreadable,
+			"The target cannot be read, so its Pods are not assigned to subsets, and the status is not updated: %v", err)
 		return nil, nil, nil
 	}
 	if err != nil {

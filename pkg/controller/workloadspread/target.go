@@ -10,7 +10,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -18,6 +20,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller"
 	"kruise.io/kruise/pkg/workload/kinds"
+	"kruise.io/kruise/pkg/workload/selectorindex"
 	"kruise.io/kruise/pkg/workload/spread"
 	"kruise.io/kruise/pkg/workloadclient"
 )
@@ -35,6 +38,8 @@ type target struct {
 	forbidden *workloadclient.ForbiddenError
 	// again is when the target is read again, if nothing says when it changes, or zero.
 	again time.Duration
+	// selector is that of the workload, or nil if it has none.
+	selector labels.Selector
 	// pods lists the Pods as the cache shows them now. A pass calls it again after a conflict.
 	pods func() ([]*corev1.Pod, error)
 }
@@ -65,6 +70,9 @@ func (r *Reconciler) target(ctx context.Context, object *v1beta1.WorkloadSpread)
 		return nothing(), nil
 	}
 	t := &target{replicas: spread.Total(object, workload)}
+	if known := kinds.Of(kind); known != nil && known.Selector != nil {
+		t.selector = selectorindex.Parse(known.Selector(workload))
+	}
 	owners := []types.UID{workload.GetUID()}
 	// The Pods of a Deployment belong to its ReplicaSets, also to those of old revisions. Each revision is a version.
 	if kind == kinds.Deployment {
@@ -127,6 +135,10 @@ func filtered(object *v1beta1.WorkloadSpread, pods []*corev1.Pod) []*corev1.Pod 
 // is read again after controller.UnwatchedPeriod, even if it does not exist yet. Its Pods have no versions.
 func (r *Reconciler) ofCustom(ctx context.Context, object *v1beta1.WorkloadSpread) (*target, error) {
 	workload, err := r.custom.Target(ctx, object)
+	// Nothing was counted yet, so nothing can be lost.
+	if meta.IsNoMatchError(err) && object.Status.ObservedGeneration == 0 {
+		workload, err = nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package spread
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -19,8 +21,11 @@ const (
 )
 
 // Classify returns the subset that fits a running Pod best, or None. rooms are the free slots of the subsets; -1 is no limit.
-// If onlyRoom is set, subsets without a free slot are left out. Among subsets with the same score, the first one wins.
-func Classify(spread *v1beta1.WorkloadSpread, pod *corev1.Pod, node *corev1.Node, rooms []int, onlyRoom bool) int {
+// If onlyRoom is set, subsets without a free slot are left out. Among subsets with the same score, the first one wins. It returns None when
+// ctx has ended.
+func Classify(
+	ctx context.Context, spread *v1beta1.WorkloadSpread, pod *corev1.Pod, node *corev1.Node, rooms []int, onlyRoom bool,
+) int {
 	// A subset that fits has a score of at least zero.
 	best, most := None, int64(-1)
 	for i := range spread.Spec.Subsets {
@@ -28,9 +33,12 @@ func Classify(spread *v1beta1.WorkloadSpread, pod *corev1.Pod, node *corev1.Node
 		if onlyRoom && rooms[i] == 0 || !fits(candidate, pod, node) {
 			continue
 		}
-		if score := score(candidate, pod, node, rooms[i]); score > most {
+		if score := score(ctx, candidate, pod, node, rooms[i]); score > most {
 			best, most = i, score
 		}
+	}
+	if ctx.Err() != nil {
+		return None // Patches were not compared.
 	}
 	return best
 }
@@ -64,11 +72,11 @@ func tolerates(tolerations []corev1.Toleration, taint *corev1.Taint) bool {
 }
 
 // score says how well a Pod fits a subset. A patch that would change nothing shows that the Pod has the form of this subset.
-func score(of *v1beta1.WorkloadSpreadSubset, pod *corev1.Pod, node *corev1.Node, room int) (score int64) {
+func score(ctx context.Context, of *v1beta1.WorkloadSpreadSubset, pod *corev1.Pod, node *corev1.Node, room int) (score int64) {
 	if terms, err := nodeaffinity.NewPreferredSchedulingTerms(of.PreferredNodeSelector); err == nil {
 		score += terms.Score(node) * weightOfPreference
 	}
-	if patched := pod.DeepCopy(); patch(patched, of) == nil {
+	if patched := pod.DeepCopy(); patch(ctx, patched, of) == nil {
 		// Annotations do not count: the controller can still write them.
 		patched.Annotations = pod.Annotations
 		if apiequality.Semantic.DeepEqual(pod, patched) {

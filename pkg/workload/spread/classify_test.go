@@ -65,7 +65,7 @@ func TestSubsetOfARunningPod(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}, Spec: corev1.PodSpec{Tolerations: tolerates("own")},
 			}
 			spread := &v1beta1.WorkloadSpread{Spec: v1beta1.WorkloadSpreadSpec{Subsets: tc.subsets}}
-			assert.Equal(t, tc.want, Classify(spread, pod, node, tc.rooms, tc.only))
+			assert.Equal(t, tc.want, Classify(t.Context(), spread, pod, node, tc.rooms, tc.only))
 		})
 	}
 }

@@ -1,12 +1,15 @@
 package validation
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -133,10 +136,50 @@ func validateSubsets(subsets []apps.WorkloadSpreadSubset, path *field.Path) fiel
 		errs = append(errs, podtemplate.ValidateTolerations(subset.Tolerations, at.Child("tolerations"))...)
 		errs = append(errs, validateAmount(subset.MaxReplicas, at.Child("maxReplicas"))...)
 		if subset.Patch != nil && i < maxItems {
-			errs = append(errs, rules.ValidatePatch(subset.Patch.Raw, &corev1.Pod{}, "a strategic merge patch of a Pod", at.Child("patch"))...)
+			errs = append(errs, validatePodPatch(subset.Patch.Raw, at.Child("patch"))...)
 		}
 	}
 	return errs
+}
+
+// validatePodPatch checks that a patch can be merged into any Pod.
+func validatePodPatch(patch []byte, path *field.Path) field.ErrorList {
+	if errs := rules.ValidatePatch(patch, &corev1.Pod{}, "a strategic merge patch of a Pod", path); len(errs) > 0 {
+		return errs
+	}
+	return validatePatchedMetadata(patch, path.Child("metadata"))
+}
+
+// fixedMetadata is a Pod with the fields of metadata that a patch must not change. Kubernetes sets them, or refuses another value.
+const fixedMetadata = `{"metadata":{"name":"a","generateName":"b","namespace":"c","uid":"d","resourceVersion":"1","generation":1,` +
+	`"selfLink":"e","creationTimestamp":"2000-01-01T00:00:00Z","deletionTimestamp":"2000-01-01T00:00:00Z","deletionGracePeriodSeconds":1,` +
+	`"ownerReferences":[{"apiVersion":"v1","kind":"f","name":"g","uid":"h"}]}}`
+
+// validatePatchedMetadata checks that a patch of Pods changes only their labels, annotations and finalizers. It compares a patched Pod,
+// because directives of the patch can remove fields that it does not name.
+func validatePatchedMetadata(patch []byte, path *field.Path) field.ErrorList {
+	merged, err := rules.StrategicMerge([]byte(fixedMetadata), patch, &corev1.Pod{})
+	var before, after struct{ Metadata map[string]any }
+	if err == nil {
+		err = errors.Join(json.Unmarshal([]byte(fixedMetadata), &before), json.Unmarshal(merged, &after))
+	}
+	if err != nil {
+		return field.ErrorList{field.Invalid(path, "", "must be a strategic merge patch of a Pod: "+err.Error())}
+	}
+	for _, free := range []string{"labels", "annotations", "finalizers"} {
+		delete(after.Metadata, free)
+	}
+	var changed []string
+	for _, name := range sets.List(sets.KeySet(before.Metadata).Union(sets.KeySet(after.Metadata))) {
+		if !apiequality.Semantic.DeepEqual(before.Metadata[name], after.Metadata[name]) {
+			changed = append(changed, name)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(path, fmt.Sprintf("the patch would change %s of Pods; of the metadata, it can change labels, "+
+		"annotations and finalizers", strings.Join(changed, ", ")))}
 }
 
 // validateSubsetLimits checks the maxReplicas of all subsets together.

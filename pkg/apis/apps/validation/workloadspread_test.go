@@ -108,7 +108,28 @@ var spreadCases = map[string]struct {
 	"patch that deletes": {func(s *spreadSpec) {
 		s.Subsets[0].Patch = patch(`{"metadata":{"labels":{"a":null}},"spec":{"tolerations":[{"$patch":"replace"}]}}`)
 	}, nil},
-	"patch no object": {
+	"patch of metadata": {
+		func(s *spreadSpec) {
+			s.Subsets[0].Patch = patch(`{"metadata":{"labels":{"a":null},"annotations":{"b":"c"},"finalizers":["d/e"]}}`)
+		}, nil,
+	},
+	"patch with other metadata": {
+		func(s *spreadSpec) {
+			s.Subsets[0].Patch = patch(`{"metadata":{"name":"x","namespace":"y","generateName":null,"ownerReferences":[{"uid":"z"}]}}`)
+		}, []string{
+			"spec.subsets[0].patch.metadata: Forbidden: the patch would change generateName, name, namespace, ownerReferences of Pods",
+		},
+	},
+	"patch that replaces the metadata": {
+		func(s *spreadSpec) {
+			s.Subsets[0].Patch = patch(`{"metadata":{"$patch":"replace","labels":{"a":"b"}}}`)
+		},
+		[]string{"spec.subsets[0].patch.metadata: Forbidden"},
+	},
+	"patch without metadata": {
+		func(s *spreadSpec) { s.Subsets[0].Patch = patch(`{"metadata":null}`) }, []string{"spec.subsets[0].patch.metadata: Forbidden"},
+	},
+	"patch that is a list": {
 		func(s *spreadSpec) { s.Subsets[0].Patch = patch(`[1]`) }, []string{"spec.subsets[0].patch: must be a strategic merge patch of a Pod"},
 	},
 	"patch of another type": {
@@ -155,7 +176,7 @@ func adaptiveSpread(spec *spreadSpec, seconds int32) {
 
 func patch(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
 
-// Cases workloadspread 3, 4, 5, 11.
+// Cases workloadspread 3, 4, 5, 11, 14a.
 func TestWorkloadSpread(t *testing.T) {
 	for name, test := range spreadCases {
 		changed := func() *apps.WorkloadSpread {
