@@ -47,8 +47,8 @@ type Options struct {
 	Metrics *Metrics
 }
 
-// Reconciler reconciles SidecarSets. Its fields are set before the controller starts. counts, lost and pace have locks of their
-// own.
+// Reconciler reconciles SidecarSets. Its fields are set before the controller starts. counts, lost, looks and pace have locks of
+// their own.
 type Reconciler struct {
 	Options
 	// server writes Pods and revisions, and client writes statuses.
@@ -69,6 +69,7 @@ type Reconciler struct {
 	injects bool
 	counts  counts
 	lost    lost
+	looks   looks
 }
 
 // New returns the controller. It returns an error if an informer rejects an index or a handler.
@@ -117,6 +118,7 @@ func (r *Reconciler) forget(set *v1beta1.SidecarSet) {
 	r.pace.Forget(set.UID)
 	r.counts.forget(set.UID)
 	r.lost.forget(set.UID)
+	r.looks.forget(set.UID)
 	r.Metrics.forget(set.Name)
 }
 

@@ -24,8 +24,12 @@ type view struct {
 	set *v1beta1.SidecarSet
 	// pods are the Pods of the SidecarSet, sorted by name.
 	pods []podView
-	// missing are the names of Pods that were created without injection, sorted.
+	// missing are the names of Pods that were created without injection, sorted. clash says why new Pods like one of them do not get the
+	// containers either, or is empty.
 	missing []string
+	clash   string
+	// lookAgain is when the missing Pods must be looked for again, or zero.
+	lookAgain time.Duration
 	// due is true if a Pod was created since the last count, see counts.
 	due bool
 	// unfinished is true if the time of the pass was over before all Pods had been written.
@@ -63,8 +67,26 @@ func (r *Reconciler) observe(set *v1beta1.SidecarSet) (*view, error) {
 		}
 		v.pods = append(v.pods, one)
 	}
-	v.missing, err = r.uninjected(set)
-	return v, err
+	return v, r.findMissing(v)
+}
+
+// findMissing finds the Pods without injection, or takes what was found a short time before.
+func (r *Reconciler) findMissing(v *view) error {
+	namespaces, err := r.namespaces.List(labels.Everything())
+	if err != nil {
+		return fmt.Errorf("list Namespaces: %w", err)
+	}
+	now := r.clock.Now()
+	last, wait := r.looks.last(v.set, len(namespaces), now)
+	if wait > 0 {
+		v.missing, v.clash, v.lookAgain = last.names, last.clash, wait
+		return nil
+	}
+	if v.missing, v.clash, err = r.uninjected(v.set, namespaces); err != nil {
+		return err
+	}
+	r.looks.keep(v.set, look{generation: v.set.Generation, at: now, names: v.missing, clash: v.clash})
+	return nil
 }
 
 // matched returns the active Pods that the SidecarSet selects and that have its containers, sorted by name. The order by name makes
@@ -105,15 +127,11 @@ func (r *Reconciler) isIn(selector labels.Selector, name string) bool {
 // uninjected returns the Pods that were created without the containers although the SidecarSet selected them, for example while
 // kruise-apiserver did not answer. Only Pods that are younger than the annotation sidecarset-injects-since count: older ones were
 // created before the SidecarSet selected them. While injection is paused or switched off, nothing is missing.
-func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err error) {
+func (r *Reconciler) uninjected(set *v1beta1.SidecarSet, namespaces []*corev1.Namespace) (names []string, clash string, err error) {
 	// kruise-apiserver writes the time when the SidecarSet begins to select these Pods, or when injection is resumed.
 	since, err := time.Parse(time.RFC3339, set.Annotations[pub.SidecarSetInjectsSinceKey])
 	if err != nil || !r.injects || set.Spec.InjectionStrategy.Paused {
-		return nil, nil //nolint:nilerr // A SidecarSet of an early release has no time yet.
-	}
-	namespaces, err := r.namespaces.List(labels.Everything())
-	if err != nil {
-		return nil, fmt.Errorf("list Namespaces: %w", err)
+		return nil, "", nil //nolint:nilerr // A SidecarSet of an early release has no time yet.
 	}
 	selector, inNamespaces := selectorindex.Parse(set.Spec.Selector), sidecar.Namespaces(set)
 	for _, namespace := range namespaces {
@@ -123,25 +141,62 @@ func (r *Reconciler) uninjected(set *v1beta1.SidecarSet) (names []string, err er
 		}
 		pods, err := r.selectedPods(namespace.Name, selector)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		for _, pod := range pods {
 			// Times of creation have whole seconds, so a Pod of the same second may have been created before.
-			if pod.CreationTimestamp.After(since.Add(time.Second)) && r.lacks(set, pod) {
+			if !pod.CreationTimestamp.After(since.Add(time.Second)) {
+				continue
+			}
+			if sets := r.lacking(set, pod); len(sets) > 0 {
 				names = append(names, nameOf(pod))
+				if clash == "" {
+					clash = r.clash(set, sets)
+				}
 			}
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names), nil
+	return slices.Compact(names), clash, nil
 }
 
-// lacks reports whether the Pod does not have the SidecarSet although a new Pod with its labels would get it. A canary or a paused
-// injection can be the reason that a new Pod would not get it either.
-func (r *Reconciler) lacks(set *v1beta1.SidecarSet, pod *corev1.Pod) bool {
+// lacking returns the SidecarSets of a new Pod with the labels of the given one, if the Pod does not have this SidecarSet although it is
+// among them. Otherwise, it returns none: a canary or a paused injection can be the reason that a new Pod would not get it either.
+func (r *Reconciler) lacking(set *v1beta1.SidecarSet, pod *corev1.Pod) []*v1beta1.SidecarSet {
+	// What is injected into the copy of a static Pod would not run, so nothing is.
+	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror || slices.Contains(sidecar.InjectedSets(pod), set.Name) {
+		return nil
+	}
+	sets := r.forNewPods(pod)
 	// The cache may have a newer copy of the SidecarSet by now, so the UIDs are compared.
-	return !slices.Contains(sidecar.InjectedSets(pod), set.Name) &&
-		slices.ContainsFunc(r.forNewPods(pod), func(one *v1beta1.SidecarSet) bool { return one.UID == set.UID })
+	if !slices.ContainsFunc(sets, func(one *v1beta1.SidecarSet) bool { return one.UID == set.UID }) {
+		return nil
+	}
+	return sets
+}
+
+// clash says why the SidecarSet is left out of Pods that get the given ones, or returns an empty string.
+func (r *Reconciler) clash(set *v1beta1.SidecarSet, sets []*v1beta1.SidecarSet) string {
+	injected := make([]*v1beta1.SidecarSet, len(sets))
+	for i, one := range sets {
+		injected[i] = one
+		revisions, err := r.revisions(one.UID)
+		if err != nil {
+			continue
+		}
+		if revision := sidecar.Pinned(one, one.Spec.InjectionStrategy.Revision, revisions); revision != nil {
+			if restored, err := sidecar.Restore(one, revision); err == nil {
+				injected[i] = restored
+			}
+		}
+	}
+	_, clashes := sidecar.Separate(injected)
+	for _, clash := range clashes {
+		if clash.Set == set.Name {
+			return clash.String()
+		}
+	}
+	return ""
 }
 
 // forNewPods returns the SidecarSets that are injected into new Pods like this one, if it is active. The Pod may be nil. If the

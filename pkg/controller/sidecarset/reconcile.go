@@ -54,8 +54,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	case due:
 		r.counts.add(set.UID) // The count may not have been written.
 	}
-	if err != nil || !v.unfinished {
+	if err != nil || !v.unfinished && v.lookAgain == 0 {
 		return reconcile.Result{}, err
+	}
+	if !v.unfinished {
+		return reconcile.Result{RequeueAfter: v.lookAgain}, nil
 	}
 	// Not every write of a pass is an event that causes the next one.
 	return reconcile.Result{RequeueAfter: passes.Continue, KeepFailures: true}, nil

@@ -25,8 +25,12 @@ func (r *Reconciler) report(ctx context.Context, v *view, latest string, collisi
 		if len(names) < len(v.missing) {
 			more = ", and more"
 		}
+		remedy := "recreate them"
+		if v.clash != "" {
+			remedy = v.clash + "; then recreate them"
+		}
 		r.recorder.Eventf(set, corev1.EventTypeWarning, "PodsNotInjected",
-			"%d Pods were created without the containers of this SidecarSet; recreate them: %s%s", missing, strings.Join(names, ", "), more)
+			"%d Pods were created without the containers of this SidecarSet; %s: %s%s", missing, remedy, strings.Join(names, ", "), more)
 	}
 	// A SidecarSet of type NotUpdate is counted again only after the creation of a Pod or a change of its spec (case 43 of
 	// docs/contract/sidecarset.md).

@@ -93,6 +93,15 @@ func TestDigestsDecideByTheImageID(t *testing.T) {
 	w.change(w.Pods()[0], func(pod *corev1.Pod) { pod.Status.ContainerStatuses[1].ImageID = "s@" + digest("b") })
 	w.pass()
 	assert.Equal(t, [4]int32{1, 1, 0, 0}, w.counters())
+
+	// Some runtimes report the digest of the image's configuration, which is another one. Then the records decide.
+	w.change(w.Pods()[0], func(pod *corev1.Pod) { pod.Status.ContainerStatuses[1].ImageID = digest("c") })
+	w.pass()
+	assert.Equal(t, [4]int32{1, 1, 1, 1}, w.counters())
+	w.edit(image("s@" + digest("d")))
+	w.pass()
+	w.pass()
+	assert.Equal(t, [4]int32{1, 1, 0, 0}, w.counters(), "the node has not started the new image yet")
 }
 
 // watchPod tells the controller about a change of a Pod, as its informer does.
@@ -450,6 +459,7 @@ func TestPodsLeftWithoutInjectionAreCountedAndNamed(t *testing.T) {
 		"injected":                         {pod: func(p *corev1.Pod) { p.Annotations = map[string]string{"kruise.io/sidecarset-injected-list": "logs"} }},
 		"with other labels":                {pod: func(p *corev1.Pod) { p.Labels["app"] = "db" }},
 		"ended":                            {pod: func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }},
+		"the copy of a static Pod":         {pod: func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} }},
 		"in another namespace":             {set: inNamespace("env", "prod")},
 		"paused":                           {set: func(set *v1beta1.SidecarSet) { set.Spec.InjectionStrategy.Paused = true }},
 		"in a namespace without reviews":   {pod: func(p *corev1.Pod) { p.Namespace = "kube-system" }},
@@ -506,6 +516,66 @@ func TestPodsLeftWithoutInjectionAreCountedAfterTheCacheWasReplaced(t *testing.T
 	v, err := w.r.observe(w.r.set("logs").DeepCopy())
 	require.NoError(t, err)
 	assert.Equal(t, []string{"ns/web"}, v.missing)
+}
+
+// Another SidecarSet, in the revision that it injects, has the same container. The event says so, because new Pods would be the same.
+// Case sidecarset 27a.
+func TestEventSaysWhichSidecarSetHasTheSameContainer(t *testing.T) {
+	w := newWorld(t, func(set *v1beta1.SidecarSet) {
+		set.Annotations = map[string]string{"apps.kruise.io/sidecarset-injects-since": controllertest.Now.Format(time.RFC3339)}
+	})
+	first := w.set().DeepCopy()
+	first.Name, first.UID = "agents", "agents"
+	data, err := sidecar.Data(&first.Spec)
+	require.NoError(t, err)
+	first.Spec.Containers[0].Name = "other"
+	first.Spec.InjectionStrategy.Revision = &v1beta1.SidecarSetInjectRevision{RevisionName: new("agents-1")}
+	w.Add(first, &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "agents-1", Namespace: controllertest.SystemNamespace, Labels: map[string]string{"kruise.io/sidecarset-name": "agents"},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(first, kind)},
+		},
+		Data: runtime.RawExtension{Raw: data}, Revision: 1,
+	}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: "web", Namespace: "ns", Labels: map[string]string{"app": "web"}, CreationTimestamp: metav1.NewTime(controllertest.Now.Add(2 * time.Second)),
+	}})
+	w.pass()
+	assert.EqualValues(t, 1, w.set().Status.UninjectedPods)
+	assert.Equal(t, []string{"Warning PodsNotInjected 1 Pods were created without the containers of this SidecarSet; SidecarSet logs is not injected, " +
+		"because SidecarSet agents also has a container s; rename it, or select other Pods with one of the two; then recreate them: ns/web"}, w.Events())
+}
+
+// With many namespaces, a SidecarSet whose Pods change all the time does not look at all of them in each pass.
+func TestManyNamespacesAreLookedAtNowAndThen(t *testing.T) {
+	w := newWorld(t, func(set *v1beta1.SidecarSet) {
+		set.Annotations = map[string]string{"apps.kruise.io/sidecarset-injects-since": controllertest.Now.Format(time.RFC3339)}
+	})
+	for i := range 1000 {
+		w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("ns-%d", i)}})
+	}
+	looks, inner := 0, w.r.selectedPods
+	w.r.selectedPods = func(namespace string, selector labels.Selector) ([]*corev1.Pod, error) {
+		looks++
+		return inner(namespace, selector)
+	}
+	w.Observe()
+	look := func() *view {
+		v, err := w.r.observe(w.r.set("logs").DeepCopy())
+		require.NoError(t, err)
+		return v
+	}
+	require.Empty(t, look().missing)
+	w.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: "web", Namespace: "ns-7", Labels: map[string]string{"app": "web"}, CreationTimestamp: metav1.NewTime(controllertest.Now.Add(2 * time.Second)),
+	}})
+	w.Observe()
+	v := look()
+	assert.Empty(t, v.missing)
+	assert.Equal(t, 1001*time.Millisecond, v.lookAgain, "it is found then")
+	assert.Equal(t, 1001, looks)
+	w.Clock.SetTime(w.Clock.Now().Add(v.lookAgain))
+	assert.Equal(t, []string{"ns-7/web"}, look().missing)
+	assert.Equal(t, 2002, looks)
 }
 
 // The controller does not wait for an event of a Pod.

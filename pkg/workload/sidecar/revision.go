@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -70,6 +72,42 @@ func sameContent(a, b []byte) bool {
 func Stores(revision *appsv1.ControllerRevision, set metav1.Object) bool {
 	ref := metav1.GetControllerOfNoCopy(revision)
 	return revision.Labels[pub.SidecarSetNameKey] == set.GetName() && (ref == nil || ref.UID == set.GetUID())
+}
+
+// Pins reports whether the strategy names a stored revision for new Pods.
+func Pins(wanted *v1beta1.SidecarSetInjectRevision) bool {
+	return wanted != nil && (ptr.Deref(wanted.RevisionName, "") != "" || ptr.Deref(wanted.CustomVersion, "") != "")
+}
+
+// Pinned returns the revision that is injected into new Pods of a SidecarSet, or nil if it is not among those given. A name comes before a
+// version. Several revisions can have one version, for example after the template changed under the same version; then the newest that
+// the SidecarSet owns is used.
+func Pinned(
+	set metav1.Object, wanted *v1beta1.SidecarSetInjectRevision, revisions []*appsv1.ControllerRevision,
+) (found *appsv1.ControllerRevision) {
+	if !Pins(wanted) {
+		return nil
+	}
+	name, version := ptr.Deref(wanted.RevisionName, ""), ptr.Deref(wanted.CustomVersion, "")
+	for _, revision := range revisions {
+		chosen := revision.Name == name
+		if name == "" {
+			chosen = revision.Labels[pub.SidecarSetCustomVersionKey] == version
+		}
+		if chosen && Stores(revision, set) && (found == nil || newer(set, revision, found)) {
+			found = revision
+		}
+	}
+	return found
+}
+
+// newer compares revisions that store a version of the SidecarSet. One that the SidecarSet owns comes before one without a controller, and
+// then the number decides. The name decides between equal numbers, so all programs choose the same one.
+func newer(set metav1.Object, a, b *appsv1.ControllerRevision) bool {
+	if owned := metav1.IsControlledBy(a, set); owned != metav1.IsControlledBy(b, set) {
+		return owned
+	}
+	return a.Revision > b.Revision || a.Revision == b.Revision && strings.Compare(a.Name, b.Name) > 0
 }
 
 // Restore returns the SidecarSet as the revision stored it. What a revision does not hold, such as selectors and strategies, is

@@ -21,6 +21,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/features"
 	kruisefake "kruise.io/kruise/pkg/generated/clientset/versioned/fake"
+	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
 const own = "kruise-system"
@@ -104,6 +105,50 @@ func TestConflicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plugin, _, _ := newPlugin(t, false, nil, stored("other", nil, "agent"))
 			requireInvalid(t, plugin.Validate(t.Context(), attributes(test.set, test.old, test.subresource), nil), test.wants...)
+		})
+	}
+}
+
+// storing returns the revision that stores a SidecarSet.
+func storing(t *testing.T, name, version string, set *v1beta1.SidecarSet) *appsv1.ControllerRevision {
+	t.Helper()
+	data, err := sidecar.Data(&set.Spec)
+	require.NoError(t, err)
+	return &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: own, Labels: map[string]string{
+			pub.SidecarSetNameKey: set.Name, pub.SidecarSetCustomVersionKey: version,
+		}},
+		Data: runtime.RawExtension{Raw: data},
+	}
+}
+
+// A stored revision that is injected into new Pods counts like the spec, on both sides.
+// Case sidecarset 27a.
+func TestConflictsOfPinnedRevisions(t *testing.T) {
+	byName := &apps.SidecarSetInjectRevision{RevisionName: new("demo-1")}
+	byVersion := &v1beta1.SidecarSetInjectRevision{CustomVersion: new("v1")}
+	pinned := func(s *apps.SidecarSet) {
+		s.Spec.Containers[0].Name, s.Spec.InjectionStrategy.Revision = "another", byName
+	}
+	another := func(s *apps.SidecarSet) { s.Spec.Containers[0].Name = "another" }
+	other := stored("other", nil, "x")
+	other.Spec.InjectionStrategy.Revision = byVersion
+	for name, test := range map[string]struct {
+		set, old *apps.SidecarSet
+		other    *v1beta1.SidecarSet
+		wants    []string
+	}{
+		"the revision of the other": {newSet(nil), nil, other, []string{"spec.containers[0].name: Invalid value: \"agent\": container agent already exists in SidecarSet other"}},
+		"the revision is pinned": {newSet(pinned), newSet(another), stored("other", nil, "agent"),
+			[]string{"spec.injectionStrategy.revision: Invalid value: \"demo-1\": the revision cannot be injected: container agent already exists in SidecarSet other"}},
+		"it was pinned before":   {newSet(func(s *apps.SidecarSet) { pinned(s); s.Spec.Containers[0].Image = "b" }), newSet(pinned), stored("other", nil, "agent"), nil},
+		"no container in common": {newSet(pinned), newSet(another), stored("other", nil, "x"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plugin, _, _ := newPlugin(t, false, []runtime.Object{
+				storing(t, "demo-1", "v0", stored("demo", nil, "agent")), storing(t, "other-1", "v1", stored("other", nil, "agent")),
+			}, test.other)
+			requireInvalid(t, plugin.Validate(t.Context(), attributes(test.set, test.old, ""), nil), test.wants...)
 		})
 	}
 }
@@ -230,7 +275,7 @@ func TestUnansweredReadsRefuse(t *testing.T) {
 		want           string
 	}{
 		"configuration":           {patched, nil, "get", "configmaps", "get ConfigMap kruise-system/kruise-configuration"},
-		"revisions":               {versioned, nil, "list", "controllerrevisions", "list ControllerRevisions of version v1"},
+		"revisions":               {versioned, nil, "list", "controllerrevisions", "list the revisions of SidecarSet demo"},
 		"namespace":               {limited, nil, "get", "namespaces", "get namespace prod"},
 		"namespace of the stored": {newSet(nil), elsewhere, "get", "namespaces", "get namespace test"},
 	} {

@@ -38,14 +38,17 @@ func (p *Plugin) checkOthers(ctx context.Context, set, old *apps.SidecarSet) (fi
 // conflicts returns the conflicts that the stored SidecarSet does not have. The stored one is compared with the same
 // list of others, so a conflict that another SidecarSet caused does not block updates of this one.
 func (p *Plugin) conflicts(ctx context.Context, set, old *apps.SidecarSet, others []*apps.SidecarSet) (field.ErrorList, error) {
-	namespaces := p.namespaceLabels(ctx)
-	errs, err := validation.ValidateSidecarSetConflicts(set, others, namespaces)
+	others, err := p.withPinned(ctx, others)
+	if err != nil {
+		return nil, err
+	}
+	errs, err := p.clashes(ctx, set, others)
 	if err != nil {
 		return nil, err
 	}
 	if old != nil && len(errs) > 0 {
 		// Conflicts are rare, so the stored object is checked only when the new one has some.
-		stored, err := validation.ValidateSidecarSetConflicts(old, others, namespaces)
+		stored, err := p.clashes(ctx, old, others)
 		if err != nil {
 			return nil, err
 		}
