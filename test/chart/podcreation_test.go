@@ -37,7 +37,7 @@ func askedAbout(t *testing.T, all objects, set labels.Set) (names []string, poli
 }
 
 // Each Pod is reviewed by at most one webhook, which depends on the labels of its namespace.
-// Case pod-admission 14.
+// Cases pod-admission 14, 21c.
 func TestNamespacesOfPodReviews(t *testing.T) {
 	const none = ""
 	off := []string{"--set-string", "featureGates=PodWebhook=false"}
@@ -56,13 +56,13 @@ func TestNamespacesOfPodReviews(t *testing.T) {
 		pods   string
 	}{
 		"no budget":                      {nil, plain, "owned.mpod.kb.io", admissionv1.Ignore, "owned"},
-		"no budget, required":            {nil, required, "required.owned.mpod.kb.io", admissionv1.Fail, "owned"},
+		"no budget, required":            {nil, required, "required.mpod.kb.io", admissionv1.Fail, "any"},
 		"sidecars":                       {nil, sidecars, "mpod.kb.io", admissionv1.Ignore, "any"},
 		"sidecars and budgets":           {nil, labels.Merge(budgets, labels.Set{"apps.kruise.io/pod-creation": "other"}), "mpod.kb.io", admissionv1.Ignore, "any"},
 		"sidecars, no gate of budgets":   {noBudgets, sidecars, "mpod.kb.io", admissionv1.Ignore, "any"},
 		"sidecars, required":             {nil, labels.Set{"admission.kruise.io/pod-failure-policy": "Fail"}, "required.mpod.kb.io", admissionv1.Fail, "any"},
 		"budgets":                        {nil, budgets, "budgets.mpod.kb.io", admissionv1.Ignore, "any"},
-		"budgets, required":              {nil, labels.Merge(budgets, required), "required.budgets.mpod.kb.io", admissionv1.Fail, "any"},
+		"budgets, required":              {nil, labels.Merge(budgets, required), "required.mpod.kb.io", admissionv1.Fail, "any"},
 		"another word than Fail":         {nil, labels.Merge(unselected, labels.Set{"admission.kruise.io/pod-failure-policy": "fail"}), "owned.mpod.kb.io", admissionv1.Ignore, "owned"},
 		"ours":                           {nil, labels.Merge(budgets, labels.Set{"kubernetes.io/metadata.name": "kruise-system"}), none, "", ""},
 		"ours, by another name":          {[]string{"--set", "installation.namespace=mine"}, labels.Set{"kubernetes.io/metadata.name": "mine"}, none, "", ""},
@@ -70,7 +70,7 @@ func TestNamespacesOfPodReviews(t *testing.T) {
 		"of a control plane":             {nil, labels.Merge(budgets, labels.Set{"control-plane": "x"}), none, "", ""},
 		"nothing concerns Pods":          {off, labels.Merge(budgets, required), none, "", ""},
 		"without budgets":                {noBudgets, budgets, "owned.mpod.kb.io", admissionv1.Ignore, "owned"},
-		"without budgets, required":      {noBudgets, required, "required.owned.mpod.kb.io", admissionv1.Fail, "owned"},
+		"without budgets, required":      {noBudgets, required, "required.mpod.kb.io", admissionv1.Fail, "any"},
 		"budgets of updates alone":       {updates, budgets, "budgets.mpod.kb.io", admissionv1.Ignore, "any"},
 		"a gate for all":                 {gates, plain, "mpod.kb.io", admissionv1.Ignore, "any"},
 		"a gate for all, with a budget":  {gates, budgets, "mpod.kb.io", admissionv1.Ignore, "any"},
@@ -95,9 +95,9 @@ func TestNamespacesOfPodReviews(t *testing.T) {
 func TestNoKruiseKindHasAWebhook(t *testing.T) {
 	for _, args := range [][]string{nil, everything(), {"--set-string", "featureGates=KruisePodReadinessGate=true"}} {
 		all := render(t, args...)
-		configuration := read[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration", mutating)
+		ofPods, _ := mutatingWebhooks(t, all)
 		var rules []admissionv1.RuleWithOperations
-		for _, webhook := range configuration.Webhooks {
+		for _, webhook := range ofPods {
 			assert.Equal(t, []admissionv1.RuleWithOperations{{
 				Operations: []admissionv1.OperationType{admissionv1.Create},
 				Rule: admissionv1.Rule{
@@ -119,9 +119,9 @@ func TestNoKruiseKindHasAWebhook(t *testing.T) {
 // The webhooks of Pods are reached through kube-apiserver, and their timeouts are short.
 func TestPodWebhooksAreReachedThroughKubeAPIServer(t *testing.T) {
 	all := render(t, "--set", "podCreation.timeoutSeconds=3")
-	configuration := read[admissionv1.MutatingWebhookConfiguration](t, all, "MutatingWebhookConfiguration", mutating)
+	ofPods, _ := mutatingWebhooks(t, all)
 	names := sets.New[string]()
-	for _, webhook := range configuration.Webhooks {
+	for _, webhook := range ofPods {
 		names.Insert(webhook.Name)
 		service := webhook.ClientConfig.Service
 		require.NotNil(t, service, webhook.Name)
@@ -132,7 +132,7 @@ func TestPodWebhooksAreReachedThroughKubeAPIServer(t *testing.T) {
 		assert.EqualValues(t, 3, *webhook.TimeoutSeconds)
 		assert.Equal(t, []string{"v1"}, webhook.AdmissionReviewVersions)
 	}
-	assert.Len(t, names, len(configuration.Webhooks), "names are unique")
+	assert.Len(t, names, len(ofPods), "names are unique")
 	byDefault := read[admissionv1.MutatingWebhookConfiguration](t, render(t), "MutatingWebhookConfiguration", mutating)
 	assert.EqualValues(t, 5, *byDefault.Webhooks[0].TimeoutSeconds)
 

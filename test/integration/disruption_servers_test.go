@@ -38,8 +38,15 @@ func serverPair(t *testing.T, flags ...string) (servers []*server, store etcd) {
 func twoServers(t *testing.T, flags ...string) (servers []*server, store etcd) {
 	t.Helper()
 	servers, store = serverPair(t, flags...)
-	require.NoError(t, applyService(t.Context(), servers[0].port, servers[1].port))
-	// kube-apiserver keeps its connection to the shared server otherwise, and none of the two is used.
+	servedBy(t, servers, servers[0].port, servers[1].port)
+	return servers, store
+}
+
+// servedBy lets servers serve the cluster by some of their ports, instead of the shared server, until the test ends.
+func servedBy(t *testing.T, servers []*server, ports ...int) {
+	t.Helper()
+	require.NoError(t, applyService(t.Context(), ports...))
+	// kube-apiserver keeps its connection to the shared server otherwise, and none of the others is used.
 	env.server.stop()
 	require.NoError(t, allAvailable(t.Context()))
 	t.Cleanup(func() {
@@ -50,7 +57,6 @@ func twoServers(t *testing.T, flags ...string) (servers []*server, store etcd) {
 		require.NoError(t, env.server.start(ctx))
 		require.NoError(t, env.server.publish(ctx))
 	})
-	return servers, store
 }
 
 // etcd is an etcd cluster with several members.

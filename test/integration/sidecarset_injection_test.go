@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -243,7 +245,94 @@ func TestNamespaceWithoutSidecarsIsSkipped(t *testing.T) {
 	mustKubectl(t, "label", "namespace", b.namespace, pub.PodCreationKey+"="+pub.PodCreationIgnored)
 	b.injected(1)
 	out := mustKubectl(t, "patch", "sidecarset", set.Name, "--type=merge", "-p", `{"spec":{"customVersion":"v1"}}`)
-	assert.Contains(t, out, "Warning: new Pods in namespace "+b.namespace+" do not get the containers of the SidecarSet before")
+	assert.NotContains(t, out, "Warning", "the server removes the label, without the controllers")
+	b.injected(2)
+}
+
+// No controller runs. The change of the labels takes effect by itself.
+// Case sidecarset 38.
+func TestLabelsOfANamespaceChangeWithoutTheControllers(t *testing.T) {
+	t.Parallel()
+	b := injecting(t)
+	set := newSidecarSet(b.namespace, "env", "agent")
+	set.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": b.namespace}}
+	require.NoError(t, createSidecarSet(t, set))
+	ignored := func(namespace *corev1.Namespace, err error) bool {
+		t.Helper()
+		require.NoError(t, err)
+		return namespace.Labels[pub.PodCreationKey] == pub.PodCreationIgnored
+	}
+	patch := func(labels string) (*corev1.Namespace, error) {
+		return env.kube.CoreV1().Namespaces().Patch(t.Context(), b.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{`+labels+`}}}`),
+			metav1.PatchOptions{})
+	}
+	const ignore = `"` + pub.PodCreationKey + `":"` + pub.PodCreationIgnored + `"`
+	eventually(t, func() bool { // kube-apiserver knows the webhook
+		require.True(t, ignored(patch(ignore)), "the label can be added alone")
+		return !ignored(patch(`"probe":"` + rand.String(5) + `"`))
+	})
+	require.True(t, ignored(patch(ignore)))
+	b.injected(1)
+	require.False(t, ignored(patch(`"env":"`+b.namespace+`"`)), "the same write removes the label")
+	b.injected(2)
+	copied := newLabelledNamespace(t, map[string]string{pub.PodCreationKey: pub.PodCreationIgnored})
+	require.False(t, ignored(env.kube.CoreV1().Namespaces().Get(t.Context(), copied, metav1.GetOptions{})))
+}
+
+// One server answers writes of SidecarSets, and another one reviews the Pods that are created right after.
+// Not parallel: other servers serve the cluster.
+// Case pod-admission 21b.
+func TestPodShowsAWriteOfAnotherServer(t *testing.T) {
+	b := injecting(t)
+	servers, _ := serverPair(t)
+	servedBy(t, servers, servers[1].port)
+	sets := servers[0].clientset(t).AppsV1beta1().SidecarSets()
+	for i := range 50 {
+		app := fmt.Sprint("other-", i)
+		set := newSidecarSet(b.namespace, app, "agent")
+		set.Spec.Selector.MatchLabels["app"] = app
+		_, err := sets.Create(t.Context(), set, metav1.CreateOptions{})
+		require.NoError(t, err)
+		create := func() []string {
+			t.Helper()
+			pod, err := b.make(demoPod(func(pod *corev1.Pod) { pod.Labels["app"] = app }))
+			require.NoError(t, err)
+			return containerNames(pod)
+		}
+		require.Equal(t, []string{"agent", "web"}, create(), "round %d: created", i)
+		require.NoError(t, sets.Delete(t.Context(), set.Name, metav1.DeleteOptions{}))
+		require.Equal(t, []string{"web"}, create(), "round %d: deleted", i)
+	}
+}
+
+// RBAC allows the apiserver to patch every namespace. The chart's policy limits its patches to the removal of one label.
+func TestServerRemovesOneLabelOfNamespaces(t *testing.T) {
+	t.Parallel()
+	installPolicy(t, "kruise-apiserver-namespaces")
+	name := newNamespace(t)
+	server, err := kubernetes.NewForConfig(as(t, "kruise-apiserver"))
+	require.NoError(t, err)
+	patch := func(client kubernetes.Interface, body string, dryRun ...string) error {
+		_, err := client.CoreV1().Namespaces().Patch(t.Context(), name, types.MergePatchType, []byte(body), metav1.PatchOptions{DryRun: dryRun})
+		return err
+	}
+	require.NoError(t, patch(env.kube, `{"metadata":{"labels":{"mine":"a"}}}`))
+	require.NoError(t, patch(env.kube, `{"metadata":{"labels":{"apps.kruise.io/pod-creation":"ignored"}}}`))
+	const enforce = `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`
+	eventually(t, func() bool { return apierrors.IsForbidden(patch(server, enforce, metav1.DryRunAll)) }) // the policy comes a moment later
+	for body, allowed := range map[string]bool{
+		`{"metadata":{"labels":{"apps.kruise.io/pod-creation":null}}}`:    true,
+		`{"metadata":{"labels":{"apps.kruise.io/pod-creation":"other"}}}`: false,
+		`{"metadata":{"labels":{"mine":null}}}`:                           false,
+		`{"metadata":{"labels":{"mine":"b"}}}`:                            false,
+		`{"metadata":{"labels":{"b":"c"}}}`:                               false,
+		`{"metadata":{"annotations":{"mine":"b"}}}`:                       false,
+		`{"metadata":{"finalizers":["example.com/mine"]}}`:                false,
+	} {
+		err := patch(server, body)
+		assert.Equal(t, allowed, err == nil, "%s: %v", body, err)
+		assert.Equal(t, !allowed, apierrors.IsForbidden(err), "%s: %v", body, err)
+	}
 }
 
 // A mistake of the user is refused with its path, a revision that is gone too.

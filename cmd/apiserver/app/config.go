@@ -220,7 +220,7 @@ func (o *Options) applyAdmission(ctx context.Context, config *apiserver.Config) 
 	if err := o.Features.ApplyTo(&generic.Config, client, generic.SharedInformerFactory); err != nil {
 		return fmt.Errorf("apply priority and fairness: %w", err)
 	}
-	stores, err := openStores(config, kruise, client, o.Certificates.Namespace)
+	stores, err := o.openStores(config, kruise, client)
 	if err != nil {
 		return err
 	}

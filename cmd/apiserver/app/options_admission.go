@@ -16,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/admission/plugin/garbagecollection"
 	"kruise.io/kruise/pkg/admission/plugin/nodescope"
 	"kruise.io/kruise/pkg/admission/plugin/ownerreferences"
+	"kruise.io/kruise/pkg/admission/plugin/podcreationlabel"
 	"kruise.io/kruise/pkg/admission/plugin/podstodelete"
 	"kruise.io/kruise/pkg/admission/plugin/podunavailablebudget"
 	"kruise.io/kruise/pkg/admission/plugin/resourcedistribution"
@@ -45,6 +46,7 @@ func newAdmissionOptions(
 	nodescope.Register(admission.Plugins, accounts.DaemonUser)
 	ownerreferences.Register(admission.Plugins)
 	pod.Register(admission.Plugins, clock)
+	podcreationlabel.Register(admission.Plugins)
 	podstodelete.Register(admission.Plugins)
 	podunavailablebudget.Register(admission.Plugins, clock)
 	resourcedistribution.Register(admission.Plugins)
@@ -58,7 +60,7 @@ func newAdmissionOptions(
 	// The plugins that complete objects come right after the one that refuses creations in terminating namespaces.
 	first := slices.Index(admission.RecommendedPluginOrder, lifecycle.PluginName) + 1
 	admission.RecommendedPluginOrder = slices.Insert(admission.RecommendedPluginOrder, first,
-		containerrecreaterequest.PluginName, pod.PluginName)
+		containerrecreaterequest.PluginName, pod.PluginName, podcreationlabel.PluginName)
 	// The plugins that validate, the cheapest first. Those of a Pod are called in the order of their review route, see reviews.go.
 	admission.RecommendedPluginOrder = append(admission.RecommendedPluginOrder,
 		userwritelimit.PluginName,

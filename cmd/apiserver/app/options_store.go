@@ -35,6 +35,8 @@ type StoreOptions struct {
 	ConfigMap string
 	// AwaitTakeover keeps a store that never held objects closed.
 	AwaitTakeover bool
+	// Exclusive is true if no other server can write the store, which is so for an embedded etcd.
+	Exclusive bool
 	// flags are the flags after AddFlags. They say which ones are set.
 	flags *pflag.FlagSet
 }

@@ -6,6 +6,7 @@ import (
 
 	"kruise.io/kruise/pkg/admission/plugin/deletionprotection"
 	"kruise.io/kruise/pkg/admission/plugin/garbagecollection"
+	"kruise.io/kruise/pkg/admission/plugin/podcreationlabel"
 	"kruise.io/kruise/pkg/admission/plugin/podunavailablebudget"
 	"kruise.io/kruise/pkg/admission/plugin/workloadspread"
 	"kruise.io/kruise/pkg/admission/pod"
@@ -42,6 +43,13 @@ var reviews = []review.Route{
 		AnyResource: true,
 		Operations:  []admission.Operation{admission.Delete},
 		Plugins:     []string{garbagecollection.PluginName},
+	},
+	{
+		Name:       "namespacelabelreviews",
+		Resources:  []schema.GroupResource{{Resource: "namespaces"}},
+		Operations: []admission.Operation{admission.Create, admission.Update},
+		Plugins:    []string{podcreationlabel.PluginName},
+		Mutates:    true,
 	},
 	{
 		Name:       "podcreationreviews",

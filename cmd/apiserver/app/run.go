@@ -119,7 +119,7 @@ func startStore(ctx context.Context, options *StoreOptions, memoryLimit int64, e
 	if err != nil {
 		return nil, err
 	}
-	options.Etcd.StorageConfig.Transport.ServerList = []string{embedded.Endpoint}
+	options.Etcd.StorageConfig.Transport.ServerList, options.Exclusive = []string{embedded.Endpoint}, true
 	go func() {
 		select {
 		case <-ctx.Done():

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -22,11 +24,14 @@ import (
 	"kruise.io/kruise/pkg/registry/policy"
 )
 
+// unlabelRate is how many namespaces can be written in a second. kube-apiserver limits the rate further if it has to.
+const unlabelRate = 1000
+
 // openStores gives admission plugins access to the store of this server. The server becomes ready when the caches
 // that the plugins requested have synced, because a budget that is not in the cache protects nothing. The caches sync
 // after the store is open. Until then each plugin follows its own rule for an outage.
-func openStores(config *apiserver.Config, kruise versioned.Interface, host kubernetes.Interface, namespace string) (
-	_ *initializer.Stores, err error) {
+func (o *Options) openStores(config *apiserver.Config, kruise versioned.Interface, host kubernetes.Interface) (*initializer.Stores, error) {
+	namespace := o.Certificates.Namespace
 	budgets := policy.NewBudgets()
 	config.Backends.Budgets = budgets
 	spreads := apps.NewSpreads()
@@ -36,8 +41,20 @@ func openStores(config *apiserver.Config, kruise versioned.Interface, host kuber
 	revisions := informers.NewSharedInformerFactoryWithOptions(host, 0, informers.WithNamespace(namespace),
 		informers.WithTweakListOptions(func(options *metav1.ListOptions) { options.LabelSelector = pub.SidecarSetNameKey }))
 	stored := revisions.Apps().V1().ControllerRevisions().Informer()
-	config.Effects, err = effects.New(ours, config.Generic.SharedInformerFactory.Core().V1().Namespaces().Informer(),
-		[]string{metav1.NamespaceSystem, namespace}, config.Gate)
+	// A client of its own, because the labels of thousands of namespaces may have to be removed while a request waits.
+	quick := rest.CopyConfig(config.Generic.ClientConfig)
+	quick.QPS, quick.Burst = unlabelRate, unlabelRate
+	unlabelling, err := kubernetes.NewForConfig(quick)
+	if err != nil {
+		return nil, fmt.Errorf("create a client for the host cluster: %w", err)
+	}
+	written, err := effects.New(ours, config.Generic.SharedInformerFactory.Core().V1().Namespaces().Informer(),
+		[]string{metav1.NamespaceSystem, namespace}, config.Gate, effects.Unlabel(unlabelling))
+	if err != nil {
+		return nil, err
+	}
+	config.Effects = written
+	current, err := o.current(written)
 	if err != nil {
 		return nil, err
 	}
@@ -73,5 +90,20 @@ func openStores(config *apiserver.Config, kruise versioned.Interface, host kuber
 		}
 		return nil
 	}))
-	return &initializer.Stores{Informers: ours, Budgets: budgets, Spreads: spreads, Check: config.Guard.Check, SidecarRevisions: stored}, nil
+	return &initializer.Stores{
+		Informers: ours, Budgets: budgets, Spreads: spreads, Check: config.Guard.Check, SidecarRevisions: stored, CurrentSidecarSets: current,
+	}, nil
+}
+
+// current returns the function that waits until the cache of SidecarSets is as new as the store. It is nil if no other server
+// writes the store.
+func (o *Options) current(written *effects.Effects) (func(context.Context) error, error) {
+	if o.Store.Exclusive {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	client, err := o.Store.client(o.Store.Etcd.StorageConfig.Transport.ServerList...)
+	if err != nil {
+		return nil, err
+	}
+	return effects.NewCurrent(written, effects.ReadFrom(client, o.Store.Etcd.StorageConfig.Prefix), o.Clock).Await, nil
 }

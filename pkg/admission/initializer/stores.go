@@ -45,6 +45,12 @@ type WantsSidecarRevisions interface {
 	SetSidecarRevisions(informer cache.SharedIndexInformer)
 }
 
+// WantsCurrentSidecarSets is implemented by a plugin that must act on each SidecarSet whose write was answered before, by any server.
+// await returns when the cache of this server shows them, or an error if that takes too long. It is nil if no other server can write.
+type WantsCurrentSidecarSets interface {
+	SetCurrentSidecarSets(await func(ctx context.Context) error)
+}
+
 // WantsStoreCheck is implemented by a plugin that waits for Kruise caches. If the store is closed, the caches cannot
 // be filled, so the plugin answers with the reason at once and does not wait.
 type WantsStoreCheck interface {
@@ -59,6 +65,8 @@ type Stores struct {
 	Spreads   Spreads
 	// SidecarRevisions has the ControllerRevisions of the system namespace.
 	SidecarRevisions cache.SharedIndexInformer
+	// CurrentSidecarSets waits until the cache of SidecarSets is as new as the store. It is nil if no other server can write.
+	CurrentSidecarSets func(ctx context.Context) error
 	// Check returns nil if the store is open, else the reason why it is closed.
 	Check func() error
 }
@@ -78,6 +86,9 @@ func (s *Stores) Initialize(plugin admission.Interface) {
 	}
 	if wants, ok := plugin.(WantsSidecarRevisions); ok {
 		wants.SetSidecarRevisions(s.SidecarRevisions)
+	}
+	if wants, ok := plugin.(WantsCurrentSidecarSets); ok {
+		wants.SetCurrentSidecarSets(s.CurrentSidecarSets)
 	}
 	if wants, ok := plugin.(WantsStoreCheck); ok {
 		wants.SetStoreCheck(s.Check)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/admission/review"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/features"
 )
 
@@ -49,6 +50,24 @@ func (p *Plugin) chain() []mutator {
 	}
 }
 
+// upToDate waits until the cache of SidecarSets is as new as the store. If that takes too long, the Pod is still better off with what the
+// cache shows than without anything, except in a namespace that accepts no Pod without all that concerns it.
+func (p *Plugin) upToDate(ctx context.Context, namespace string) error {
+	if p.current == nil {
+		return nil
+	}
+	behind := p.current(ctx)
+	if behind == nil {
+		return nil
+	}
+	labels, _, err := p.sidecars.namespaceLabels(ctx, namespace)
+	if err != nil || labels[pub.PodFailurePolicyKey] == pub.PodFailurePolicyFail {
+		return behind
+	}
+	klog.FromContext(ctx).Error(behind, "A new Pod may lack the last changes of SidecarSets", "namespace", namespace)
+	return nil
+}
+
 // Patch runs the chain on a new Pod, and returns the operations that change it. The Pod of the attributes does not
 // change. It returns the error of the first required mutator that fails, without operations.
 func (p *Plugin) Patch(ctx context.Context, attributes admission.Attributes) ([]review.Operation, error) {
@@ -66,6 +85,9 @@ func (p *Plugin) Patch(ctx context.Context, attributes admission.Attributes) ([]
 	// set in the copy, without an operation.
 	if e.pod.Namespace == "" {
 		e.pod.Namespace = cmp.Or(attributes.GetNamespace(), metav1.NamespaceDefault)
+	}
+	if err := p.upToDate(ctx, e.pod.Namespace); err != nil {
+		return nil, err
 	}
 	for _, m := range p.mutators {
 		if !m.optional {

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"context"
 	"errors"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -36,6 +37,8 @@ type Plugin struct {
 	topology *topology
 	probes   *probes
 	spreads  *spreads
+	// current waits until the cache of SidecarSets is as new as the store. It is nil if no other server can write.
+	current func(ctx context.Context) error
 	// synced returns true when all caches that every Pod needs are filled. also extends it.
 	synced func() bool
 	// mutators is the chain. ValidateInitialization builds it, because the mutators copy their dependencies.
@@ -57,6 +60,7 @@ var (
 	_ initializer.WantsOwnNamespace                       = &Plugin{}
 	_ initializer.WantsSidecarRevisions                   = &Plugin{}
 	_ initializer.WantsSpreads                            = &Plugin{}
+	_ initializer.WantsCurrentSidecarSets                 = &Plugin{}
 )
 
 // New returns a plugin. Initializers set its dependencies.
@@ -141,6 +145,9 @@ func (p *Plugin) SetKruiseInformers(factory externalversions.SharedInformerFacto
 	utilruntime.Must(markers.AddIndexers(podprobe.SelectorIndexers()))
 	p.probes.markers, p.probes.synced = markers.GetIndexer(), markers.HasSynced
 }
+
+// SetCurrentSidecarSets sets the function that waits for the cache of SidecarSets.
+func (p *Plugin) SetCurrentSidecarSets(await func(ctx context.Context) error) { p.current = await }
 
 // SetSpreads sets the store of WorkloadSpreads.
 func (p *Plugin) SetSpreads(store initializer.Spreads) { p.spreads.store = store }

@@ -27,7 +27,7 @@ const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount" //nolint:gosec
 type injection struct {
 	// pod is the Pod before the injection.
 	pod *corev1.Pod
-	// sets are the SidecarSets in the order of their names, each in the version that is injected.
+	// sets are the SidecarSets in the order of their names, each in the version that is injected. No two have the same container.
 	sets []*v1beta1.SidecarSet
 	// sorted orders containers by name, whatever their SidecarSets.
 	sorted bool
@@ -39,9 +39,8 @@ type injection struct {
 	initContainers, containers []placed
 	volumes                    []corev1.Volume
 	secrets                    []corev1.LocalObjectReference
-	// used are the SidecarSets that add at least one container. warnings name those that were left out.
-	used     []*v1beta1.SidecarSet
-	warnings []string
+	// used are the SidecarSets that add at least one container.
+	used []*v1beta1.SidecarSet
 	// versions are the annotations of hot upgrades. working names the container that works at first.
 	versions, working map[string]string
 }
@@ -56,13 +55,7 @@ type placed struct {
 // build decides what is added. It returns a field.Error if the Pod does not allow it. It does not change the Pod.
 func (in *injection) build() error {
 	in.versions, in.working = map[string]string{}, map[string]string{}
-	owners := map[string]string{}
 	for _, set := range in.sets {
-		if name := claim(owners, set); name != "" {
-			in.warnings = append(in.warnings, fmt.Sprintf("SidecarSet %s is not injected, because SidecarSet %s also has a container %s; "+
-				"rename it, or select other Pods with one of the two", set.Name, owners[name], name))
-			continue
-		}
 		for i := range set.Spec.InitContainers {
 			if err := in.add(set, &set.Spec.InitContainers[i], initContainers); err != nil {
 				return err
@@ -87,30 +80,6 @@ func (in *injection) build() error {
 		slices.SortStableFunc(in.containers, byName)
 	}
 	return nil
-}
-
-// claim reserves the names of the SidecarSet's containers. It returns a name that another SidecarSet has, and then reserves none: both
-// would upgrade the same container again and again. Validation refuses such SidecarSets, but labels of namespaces can change.
-func claim(owners map[string]string, set *v1beta1.SidecarSet) (taken string) {
-	names := sidecar.PodNames(set)
-	for i := range set.Spec.InitContainers {
-		container := &set.Spec.InitContainers[i]
-		if sidecar.Hot(container) && sidecar.KeepsRunning(container) {
-			first, second := sidecar.Pair(container.Name)
-			names = append(names, first, second)
-			continue
-		}
-		names = append(names, container.Name)
-	}
-	for _, name := range names {
-		if owners[name] != "" {
-			return name
-		}
-	}
-	for _, name := range names {
-		owners[name] = set.Name
-	}
-	return ""
 }
 
 // add builds a container of a SidecarSet, or the two of a hot upgrade. The order of the steps decides which value

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,10 +26,14 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/features"
+	"kruise.io/kruise/pkg/workload/groupcommit"
 	"kruise.io/kruise/pkg/workload/podstate"
 	"kruise.io/kruise/pkg/workload/rollout"
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
+
+// namespacePatience limits the read of a namespace, because the creation of the Pod waits for it.
+const namespacePatience = 2 * time.Second
 
 // sidecars injects what SidecarSets add to a Pod: containers, init containers, volumes, pull secrets and annotations.
 // All fields are set during the initialization.
@@ -37,22 +41,33 @@ type sidecars struct {
 	features   featuregate.FeatureGate
 	sets       cache.Indexer
 	namespaces corelisters.NamespaceLister
-	revisions  revisions
-	host       kubernetes.Interface
-	clock      clock.PassiveClock
+	// labelled reads namespaces from their server. Requests that come during a read share the next one.
+	labelled  *groupcommit.Writer[string, labels.Set]
+	revisions revisions
+	host      kubernetes.Interface
+	clock     clock.PassiveClock
 	// random returns a number in the half-open range from 0 to 1. Tests replace it.
 	random func() float64
 }
 
 // newSidecars returns the mutator without its dependencies. The setters of Plugin set them.
 func newSidecars(clock clock.PassiveClock) *sidecars {
-	return &sidecars{clock: clock, random: rand.Float64}
+	s := &sidecars{clock: clock, random: rand.Float64}
+	s.labelled = groupcommit.New(func(ctx context.Context, name string, tell func(labels.Set) error) error {
+		namespace, err := s.host.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return tell(namespace.Labels)
+	})
+	return s
 }
 
 // mutate selects the SidecarSets, takes each in the version for this Pod, and injects them. Metadata is patched even
 // if no container is added. It matches the labels that the Pod has now, with the changes of earlier mutators.
 func (s *sidecars) mutate(ctx context.Context, e *edit, attributes admission.Attributes) error {
-	if !podstate.Active(e.pod) {
+	// The kubelet runs a static Pod as its file says. What is added to the copy in the API would not run.
+	if _, mirror := e.pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror || !podstate.Active(e.pod) {
 		return nil
 	}
 	// The index finds candidates by labels. The labels of the namespace are read only if a candidate has a selector
@@ -72,6 +87,11 @@ func (s *sidecars) mutate(ctx context.Context, e *edit, attributes admission.Att
 			return err
 		}
 	}
+	// What is left out is left out as a whole, with its annotations.
+	sets, clashes := sidecar.Separate(sets)
+	for _, clash := range clashes {
+		warning.AddWarning(ctx, "", clash.String())
+	}
 	// Each SidecarSet sees the annotations that the ones before have written, in the order of their names.
 	for _, set := range sets {
 		changes, err := sidecar.Annotations(set.Spec.PatchPodMetadata, e.pod.Annotations)
@@ -86,9 +106,6 @@ func (s *sidecars) mutate(ctx context.Context, e *edit, attributes admission.Att
 	if err := in.build(); err != nil {
 		return invalid(e.pod, err)
 	}
-	for _, text := range in.warnings {
-		warning.AddWarning(ctx, "", text)
-	}
 	if len(in.used) == 0 {
 		return nil
 	}
@@ -96,17 +113,20 @@ func (s *sidecars) mutate(ctx context.Context, e *edit, attributes admission.Att
 	return in.record(e, metav1.NewTime(s.clock.Now()))
 }
 
-// namespaceLabels reads a namespace from the cache, or from its server if the cache does not have it: it may be new.
-// It returns false if the server does not have it either.
-func (s *sidecars) namespaceLabels(ctx context.Context, name string) (labels.Set, bool, error) {
-	namespace, err := s.namespaces.Get(name)
-	if apierrors.IsNotFound(err) {
-		namespace, err = s.host.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+// namespaceLabels reads a namespace from its server, because its labels may have changed a moment before. If the server does not answer
+// in time, the cache decides. It returns false if the namespace does not exist.
+func (s *sidecars) namespaceLabels(ctx context.Context, name string) (found labels.Set, exists bool, err error) {
+	reading, cancel := context.WithTimeout(ctx, namespacePatience)
+	defer cancel()
+	err = s.labelled.Do(reading, name, func(read labels.Set) error {
+		found = read
+		return nil
+	})
+	if err == nil || apierrors.IsNotFound(err) {
+		return found, err == nil, nil
 	}
-	if apierrors.IsNotFound(err) {
-		return nil, false, nil
-	}
-	if err != nil {
+	namespace, cacheErr := s.namespaces.Get(name)
+	if cacheErr != nil {
 		return nil, false, fmt.Errorf("get namespace %s: %w", name, err)
 	}
 	return namespace.Labels, true, nil
@@ -118,7 +138,7 @@ func (s *sidecars) namespaceLabels(ctx context.Context, name string) (labels.Set
 func (s *sidecars) chosen(ctx context.Context, set *v1beta1.SidecarSet, pod *corev1.Pod, attributes admission.Attributes) (
 	*v1beta1.SidecarSet, error) {
 	wanted := set.Spec.InjectionStrategy.Revision
-	if wanted == nil || ptr.Deref(wanted.RevisionName, "") == "" && ptr.Deref(wanted.CustomVersion, "") == "" {
+	if !sidecar.Pins(wanted) {
 		return set, nil
 	}
 	// With the policy Partial, the stored revision is only for Pods that the update strategy would keep at the old
@@ -213,20 +233,17 @@ func (r *revisions) find(_ context.Context, set *v1beta1.SidecarSet) (*appsv1.Co
 		}
 		return revision, nil
 	}
-	// Several revisions can have one version, for example after the template changed under the same version.
 	items, err := r.known.ByIndex(revisionIndex, set.Name)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	var newest *appsv1.ControllerRevision
+	revisions := make([]*appsv1.ControllerRevision, 0, len(items))
 	for _, item := range items {
-		revision, ok := item.(*appsv1.ControllerRevision)
-		if ok && revision.Labels[pub.SidecarSetCustomVersionKey] == *wanted.CustomVersion && sidecar.Stores(revision, set) &&
-			(newest == nil || newer(set, revision, newest)) {
-			newest = revision
+		if revision, ok := item.(*appsv1.ControllerRevision); ok {
+			revisions = append(revisions, revision)
 		}
 	}
-	return newest, nil
+	return sidecar.Pinned(set, wanted, revisions), nil
 }
 
 // of returns the revisions that the SidecarSet owns. Those of a deleted SidecarSet with the same name are not among them. While the
@@ -239,16 +256,6 @@ func (r *revisions) of(set *v1beta1.SidecarSet) (owned []*appsv1.ControllerRevis
 		}
 	}
 	return owned
-}
-
-// newer compares revisions that store a version of the SidecarSet. One that the SidecarSet owns comes before one without
-// a controller, and then the number decides. The name decides between equal numbers, so all replicas of this server
-// choose the same one.
-func newer(set *v1beta1.SidecarSet, a, b *appsv1.ControllerRevision) bool {
-	if owned := metav1.IsControlledBy(a, set); owned != metav1.IsControlledBy(b, set) {
-		return owned
-	}
-	return a.Revision > b.Revision || a.Revision == b.Revision && strings.Compare(a.Name, b.Name) > 0
 }
 
 // revisionIndex finds revisions by the name of their SidecarSet.

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apiserver/pkg/warning"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/sidecar"
@@ -332,6 +335,7 @@ func TestWhichPodsAreInjected(t *testing.T) {
 		"only its upgrades are paused":         {set: func(set *v1beta1.SidecarSet) { set.Spec.UpdateStrategy.Paused = true }, want: true},
 		"a Pod that has ended":                 {pod: func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }},
 		"a Pod that is being deleted":          {pod: func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: worldTime} }},
+		"a copy of a static Pod":               {pod: func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} }},
 		"a Pod without a namespace of its own": {pod: func(p *corev1.Pod) { p.Namespace = "" }, set: namespaces("env", "prod"), want: true},
 	}
 	for name, test := range tests {
@@ -353,6 +357,85 @@ func TestWhichPodsAreInjected(t *testing.T) {
 			assert.Equal(t, test.want, sidecar.Container(worldOf(t, "", host, set).create(pod), "s") != nil)
 		})
 	}
+}
+
+// The labels of the namespace changed a moment ago, and the cache does not show it yet. If the server does not answer, the cache decides.
+// Case sidecarset 38.
+func TestLabelsOfTheNamespaceAreRead(t *testing.T) {
+	prod := func(set *v1beta1.SidecarSet) {
+		set.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
+	}
+	for name, test := range map[string]struct {
+		stored, cached string
+		fails          error
+		want           bool
+	}{
+		"just labelled":              {"prod", "", nil, true},
+		"just unlabelled":            {"", "prod", nil, false},
+		"the server does not answer": {"", "prod", apierrors.NewServiceUnavailable("down"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			labelled := func(env string) *corev1.Namespace {
+				return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", Labels: map[string]string{"env": env}}}
+			}
+			w := worldOf(t, "", []runtime.Object{labelled(test.stored)}, newSet("a", []string{"s"}, prod))
+			require.NoError(t, w.informers.Core().V1().Namespaces().Informer().GetIndexer().Add(labelled(test.cached)))
+			w.host.PrependReactor("get", "namespaces", func(clienttesting.Action) (bool, runtime.Object, error) { return test.fails != nil, nil, test.fails })
+			assert.Equal(t, test.want, sidecar.Container(w.create(newPod()), "s") != nil)
+		})
+	}
+}
+
+// Another server has answered a write of a SidecarSet that the cache does not show in time. A namespace that accepts no Pod without what
+// concerns it gets none, and another one gets what the cache shows.
+// Cases pod-admission 17, 21b.
+func TestPodsWaitForTheCacheOfSidecarSets(t *testing.T) {
+	behind := apierrors.NewServiceUnavailable("the cache of SidecarSets is behind the store")
+	for name, test := range map[string]struct {
+		policy string
+		behind error
+		fails  bool
+	}{
+		"in time": {"Fail", nil, false}, "behind": {"", behind, false}, "behind, and Fail": {"Fail", behind, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := worldOf(t, "", []runtime.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+				Name: "ns", Labels: map[string]string{"admission.kruise.io/pod-failure-policy": test.policy},
+			}}}, newSet("a", []string{"s"}))
+			asked := 0
+			w.SetCurrentSidecarSets(func(context.Context) error {
+				asked++
+				return test.behind
+			})
+			pod, err := w.tryCreate(newPod())
+			assert.NotZero(t, asked)
+			if test.fails {
+				require.ErrorIs(t, err, behind)
+				return
+			}
+			require.NoError(t, err)
+			assert.NotNil(t, sidecar.Container(pod, "s"))
+		})
+	}
+}
+
+// A SidecarSet that is left out adds nothing, also no annotations.
+// Case sidecarset 27a.
+func TestSidecarSetThatClashesIsLeftOutAsAWhole(t *testing.T) {
+	recorded := &warnings{}
+	b := newSet("b", []string{"s", "t"}, func(set *v1beta1.SidecarSet) {
+		set.Spec.PatchPodMetadata = []v1beta1.SidecarSetPatchPodMetadata{{Annotations: map[string]string{"b": "1"}, PatchPolicy: v1beta1.SidecarSetRetainPatchPolicy}}
+	})
+	w := worldOf(t, "", nil, newSet("a", []string{"s"}), b, newSet("c", []string{"u"}))
+	pod := newPod()
+	operations, err := w.Patch(warning.WithWarningRecorder(t.Context(), recorded), w.attributes(pod))
+	require.NoError(t, err)
+	text, err := json.Marshal(operations)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), `"name":"t"`)
+	assert.NotContains(t, string(text), "/metadata/annotations/b")
+	assert.Contains(t, string(text), `"name":"u"`)
+	assert.Equal(t, warnings{"SidecarSet b is not injected, because SidecarSet a also has a container s; rename it, or select other Pods with one of the two"}, *recorded)
 }
 
 func notIn(key string, values ...string) *metav1.LabelSelector {

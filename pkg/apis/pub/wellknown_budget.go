@@ -18,6 +18,10 @@ const (
 
 // Labels of namespaces for new Pods.
 const (
+	// PodFailurePolicyKey, a label of a namespace, is "Fail" if no Pod may be created in it while admission does not answer.
+	PodFailurePolicyKey = "admission.kruise.io/pod-failure-policy"
+	// PodFailurePolicyFail is the only value of PodFailurePolicyKey.
+	PodFailurePolicyFail = "Fail"
 	// PodCreationKey is "ignored" on each namespace whose Pods no SidecarSet selects, and
 	// which has no PersistentPodState and no WorkloadSpread. The admission webhook for new
 	// Pods skips these namespaces.

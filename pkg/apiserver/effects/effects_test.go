@@ -2,6 +2,7 @@ package effects
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,7 +33,7 @@ func newEffectsWith(t *testing.T, gates string) *Effects {
 	require.NoError(t, gate.Set(gates))
 	kruise := externalversions.NewSharedInformerFactory(kruisefake.NewClientset(), 0)
 	namespaces := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Core().V1().Namespaces().Informer()
-	e, err := New(kruise, namespaces, []string{"kube-system"}, gate)
+	e, err := New(kruise, namespaces, []string{"kube-system"}, gate, nil)
 	require.NoError(t, err)
 	return e
 }
@@ -148,11 +149,71 @@ func TestAnswersWaitForTheirNamespace(t *testing.T) {
 				assert.Empty(t, *given)
 				require.NoError(t, e.namespaces.Update(namespace("ns", "ignored")))
 				e.Await(ctx, kind, test.object, false)
-				assert.Equal(t, warnings{"new Pods in namespace ns " + test.warn + " before kruise-controller-manager " +
-					"removes the label apps.kruise.io/pod-creation of the namespace"}, *given)
+				assert.Equal(t, warnings{"new Pods in namespace ns " + test.warn + " while it has the label apps.kruise.io/pod-creation: " +
+					"write the object again, or remove the label"}, *given)
 			})
 		})
 	}
+}
+
+// This server removes the labels itself, so a write of a SidecarSet for many namespaces takes effect without the controllers. The answer
+// waits as long as namespaces lose their labels, but not beyond the time of the request.
+// Cases pod-admission 21, 21a.
+func TestLabelsAreRemovedWithoutTheControllers(t *testing.T) {
+	for name, test := range map[string]struct {
+		namespaces int
+		each       time.Duration
+		took       time.Duration
+		warn       string
+	}{
+		"one namespace": {namespaces: 1, each: time.Second, took: time.Second},
+		"many":          {namespaces: 320, each: time.Second, took: 20 * time.Second},
+		"too many": {namespaces: 1600, each: time.Second, took: 34*time.Second - answerTime,
+			warn: "new Pods in namespace "},
+		"a write that does not end": {namespaces: 1, each: time.Hour, took: patience, warn: "new Pods in namespace ns-0 do not get"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEffects(t)
+				e.unlabel = func(ctx context.Context, name string) error {
+					select {
+					case <-ctx.Done():
+						return ctx.Err()
+					case <-time.After(test.each):
+					}
+					assert.NoError(t, e.namespaces.Update(namespace(name, "")))
+					e.notify()
+					return nil
+				}
+				require.NoError(t, e.setsOf().Add(setOf("u", "7")))
+				for i := range test.namespaces {
+					require.NoError(t, e.namespaces.Add(namespace(fmt.Sprintf("ns-%d", i), "ignored")))
+				}
+				given, start := &warnings{}, time.Now()
+				ctx, cancel := context.WithTimeout(warning.WithWarningRecorder(t.Context(), given), 34*time.Second)
+				defer cancel()
+				e.Await(ctx, "sidecarsets", setOf("u", "7"), false)
+				assert.InDelta(t, test.took.Seconds(), time.Since(start).Seconds(), 0.1)
+				if test.warn == "" {
+					assert.Empty(t, *given)
+				} else {
+					require.Len(t, *given, 1)
+					assert.Contains(t, (*given)[0], test.warn)
+				}
+			})
+		})
+	}
+}
+
+// A label that is already gone, and a namespace that is gone, are no errors.
+func TestUnlabel(t *testing.T) {
+	client := fake.NewClientset(namespace("ns", "ignored"))
+	for _, name := range []string{"ns", "ns", "gone"} {
+		require.NoError(t, Unlabel(client)(t.Context(), name))
+	}
+	left, err := client.CoreV1().Namespaces().Get(t.Context(), "ns", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"kubernetes.io/metadata.name": "ns"}, left.Labels)
 }
 
 // With their gate, PodProbeMarkers change new Pods in all namespaces, whatever their labels say.

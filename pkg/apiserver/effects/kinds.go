@@ -12,6 +12,9 @@ import (
 	"kruise.io/kruise/pkg/workload/sidecar"
 )
 
+// sidecarSets is the resource of SidecarSets.
+const sidecarSets = "sidecarsets"
+
 // kind is a kind whose writes change new Pods.
 type kind struct {
 	informer cache.SharedIndexInformer
@@ -26,7 +29,7 @@ type kind struct {
 // before the factory starts. PodProbeMarkers change new Pods only with their feature gate.
 func kindsOf(kruise externalversions.SharedInformerFactory, gate featuregate.FeatureGate) map[string]kind {
 	kinds := map[string]kind{
-		"sidecarsets": {
+		sidecarSets: {
 			informer: kruise.Apps().V1beta1().SidecarSets().Informer(), concerns: selected,
 			staleText: "new Pods may still get the containers of the SidecarSet", missingText: "do not get the containers of the SidecarSet",
 		},

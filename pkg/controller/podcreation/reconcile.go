@@ -2,12 +2,14 @@ package podcreation
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -46,11 +48,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, namespace *corev1.Namespace)
 	}
 	r.unused.forget(namespace.Name)
 	if used {
-		value = ""
+		// The label of earlier releases is removed too.
+		none := map[string]string{pub.PodCreationKey: "", pub.PodCreationKeyOld: ""}
+		return reconcile.Result{}, controller.LabelNamespace(ctx, r.kube, namespace, none)
 	}
-	// The label of earlier releases is removed too.
-	err := controller.LabelNamespace(ctx, r.kube, namespace, map[string]string{pub.PodCreationKey: value, pub.PodCreationKeyOld: ""})
-	return reconcile.Result{}, err
+	return reconcile.Result{}, r.ignore(ctx, namespace)
+}
+
+// ignore adds the label. The write is refused with a conflict if the namespace has changed since it was checked: other labels may make a
+// SidecarSet select it.
+func (r *Reconciler) ignore(ctx context.Context, namespace *corev1.Namespace) error {
+	_, old := namespace.Labels[pub.PodCreationKeyOld]
+	if namespace.Labels[pub.PodCreationKey] == pub.PodCreationIgnored && !old {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": namespace.ResourceVersion,
+		"labels":          map[string]any{pub.PodCreationKey: pub.PodCreationIgnored, pub.PodCreationKeyOld: nil},
+	}})
+	if err != nil {
+		return fmt.Errorf("encode labels: %w", err)
+	}
+	_, err = r.kube.CoreV1().Namespaces().Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("label Namespace: %w", err)
+	}
+	return nil
 }
 
 // times are since when namespaces have been without what changes their new Pods. Those that have the label, or need none, are not in it.

@@ -1,15 +1,18 @@
 package podcreation
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -189,6 +192,26 @@ func TestNamespaceIsIgnoredAfterAPause(t *testing.T) {
 	assert.Len(t, w.Writes(), 1)
 	assert.Zero(t, later(1))
 	assert.Empty(t, w.Writes())
+}
+
+// Other labels may make a SidecarSet select the namespace. So the label is not added if the namespace has changed since it was checked.
+func TestNamespaceIsNotIgnoredIfItHasChanged(t *testing.T) {
+	w := newWorld(t)
+	w.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "test", ResourceVersion: "7"}})
+	w.Observe()
+	cached, err := w.r.namespaces.Get("test")
+	require.NoError(t, err)
+	conflict := apierrors.NewConflict(corev1.Resource("namespaces"), "test", errors.New("it has changed"))
+	w.Kube.PrependReactor("patch", "namespaces", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		patch, ok := action.(clienttesting.PatchAction)
+		require.True(t, ok)
+		assert.Contains(t, string(patch.GetPatch()), `"resourceVersion":"`+cached.ResourceVersion+`"`)
+		return true, nil, conflict
+	})
+	wait := w.reconcile("test")
+	w.Clock.SetTime(w.Clock.Now().Add(wait))
+	_, err = w.c.Reconcile(t.Context(), types.NamespacedName{Name: "test"})
+	require.ErrorIs(t, err, conflict)
 }
 
 // A namespace that is created again under its name has a pause of its own, even if no reconcile has seen the deletion.

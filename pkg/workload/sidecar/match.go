@@ -82,15 +82,23 @@ func Matching(
 	slices.SortFunc(found, func(a, b *v1beta1.SidecarSet) int { return strings.Compare(a.Name, b.Name) })
 	// One SidecarSet can be found by several values of the index.
 	found = slices.CompactFunc(found, func(a, b *v1beta1.SidecarSet) bool { return a.Name == b.Name })
-	return inNamespace(found, namespaceLabels)
+	return inNamespace(found, namespace, namespaceLabels)
 }
 
-// inNamespace returns those of the SidecarSets that select the namespace. A namespace that does not exist has only those
-// without a selector. The labels are requested at most once.
-func inNamespace(sets []*v1beta1.SidecarSet, namespaceLabels NamespaceLabels) (matching []*v1beta1.SidecarSet, err error) {
+// inNamespace returns those of the SidecarSets that select the namespace. A namespace that does not exist has only those that select by
+// its name, or without a selector. The labels are requested at most once, and only if a selector needs others than the name.
+func inNamespace(
+	sets []*v1beta1.SidecarSet, namespace string, namespaceLabels NamespaceLabels,
+) (matching []*v1beta1.SidecarSet, err error) {
 	var values labels.Set
 	read, exists := false, false
 	for _, set := range sets {
+		if byName(set) {
+			if SelectsNamespace(set, map[string]string{corev1.LabelMetadataName: namespace}) {
+				matching = append(matching, set)
+			}
+			continue
+		}
 		if set.Spec.NamespaceSelector != nil {
 			if !read {
 				if values, exists, err = namespaceLabels(); err != nil {
@@ -105,6 +113,17 @@ func inNamespace(sets []*v1beta1.SidecarSet, namespaceLabels NamespaceLabels) (m
 		matching = append(matching, set)
 	}
 	return matching, nil
+}
+
+// byName reports whether the SidecarSet selects namespaces by their names alone, which never change.
+func byName(set *v1beta1.SidecarSet) bool {
+	requirements, _ := Namespaces(set).Requirements()
+	for i := range requirements {
+		if requirements[i].Key() != corev1.LabelMetadataName {
+			return false
+		}
+	}
+	return len(requirements) > 0
 }
 
 // SelectsLabels reports whether the SidecarSet selects Pods with the labels, in the namespaces that it selects.
