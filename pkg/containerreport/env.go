@@ -33,10 +33,14 @@ var ownKeys = []string{
 // VariablesOf returns a container's variables that read metadata, by name. Those that hold the version of a sidecar change
 // without a restart and do not count, nor do those that read what an update itself writes.
 func VariablesOf(container *corev1.Container) (variables []Variable) {
-	for i := range container.Env {
+	later := make(map[string]bool, len(container.Env))
+	// Of several with one name the last counts. A Pod can have thousands, so each one is looked at once.
+	for i := len(container.Env) - 1; i >= 0; i-- {
 		env := &container.Env[i]
-		// Of several with one name the last counts.
-		variables = slices.DeleteFunc(variables, func(v Variable) bool { return v.Name == env.Name })
+		if later[env.Name] {
+			continue
+		}
+		later[env.Name] = true
 		if env.Name == pub.SidecarSetVersionEnv || env.Name == pub.SidecarSetVersionAltEnv ||
 			env.Value != "" || env.ValueFrom == nil || env.ValueFrom.FieldRef == nil {
 			continue

@@ -2,6 +2,7 @@ package containerreporter
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -44,6 +45,35 @@ func TestRestartIsReported(t *testing.T) {
 		agenttest.Pass(settles)
 		assert.Equal(w.t, 2, w.patches(), "only what differs is written")
 	}, newPod("web", "main"))
+}
+
+// The variables of such a Pod are not kept, so they are read from the API.
+func TestPodWithManyVariablesIsReported(t *testing.T) {
+	pod := newPod("web", "main")
+	pod.Spec.Containers[0].Env = manyVariables(2000)
+	env := map[string]string{}
+	for i := range pod.Spec.Containers[0].Env {
+		env[pod.Spec.Containers[0].Env[i].Name] = "a"
+	}
+	inWorld(t, func(w *world) {
+		w.start()
+		w.runtime.start("uid-1", "main", "A", 1, 0, env)
+		w.change("web", func(p *corev1.Pod) { runs(p, "main", "A") })
+		assert.Equal(w.t, containerreport.Expected(containerreport.VariablesOf(&pod.Spec.Containers[0]), pod.Labels, nil),
+			w.entry("web", "main").Hashes.ExtractedEnvFromMetadataHash)
+		agenttest.Pass(settles)
+		assert.Equal(w.t, 1, w.patches())
+	}, pod)
+}
+
+func TestEnvironmentOfManyLinesIsParsed(t *testing.T) {
+	lines := []string{"no name", "A=1", "B=2", "more", "", "C=="}
+	assert.Equal(t, map[string]string{"A": "1", "B": "2\nmore\n", "C": "="}, parse(lines))
+	assert.Empty(t, parse(nil))
+	start := time.Now()
+	long := parse(append([]string{"A=1"}, slices.Repeat([]string{"x"}, 500000)...))
+	assert.Len(t, long["A"], 1000001)
+	assert.Less(t, time.Since(start), 5*time.Second)
 }
 
 // Cases node-agent 10, 11.

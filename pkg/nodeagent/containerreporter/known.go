@@ -2,7 +2,6 @@ package containerreporter
 
 import (
 	"reflect"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,7 +38,10 @@ type knownPod struct {
 type instance struct {
 	name string
 	// id is empty if the status has no container ID yet.
-	id        string
+	id string
+	// reads is true if environment variables of the container read metadata. variables are their names. They are nil if the Pod has
+	// more than the agent keeps; see variablesOf.
+	reads     bool
 	variables []containerreport.Variable
 	// expected is the hash that the variables would have if the container started now.
 	expected uint64
@@ -67,7 +69,8 @@ func trim(obj any) (any, error) {
 		r.report = known(pod, report)
 	}
 	// The address is kept only if some container reads metadata and may be restarted.
-	reads := false
+	reads, room := false, keptVariables
+	ids := containerIDs(pod)
 	r.containers = make([]instance, 0, len(pod.Spec.Containers))
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
@@ -76,7 +79,7 @@ func trim(obj any) (any, error) {
 			reads, r.ip = true, pod.Status.PodIP
 		}
 		r.containers = append(r.containers, instance{
-			name: container.Name, id: containerID(pod, container.Name), variables: variables,
+			name: container.Name, id: ids[container.Name], reads: len(variables) > 0, variables: kept(variables, &room),
 			expected: containerreport.Expected(variables, pod.Labels, pod.Annotations),
 		})
 	}
@@ -86,22 +89,43 @@ func trim(obj any) (any, error) {
 	return r, nil
 }
 
+// keptVariables is how many bytes the variables of one Pod may take in the cache. Pods of users can have thousands. variableSize is
+// what one takes beside its name.
+const (
+	keptVariables = 1 << 10
+	variableSize  = 40
+)
+
+// kept returns the names of the variables, which is all that a report needs, or nil if they do not fit into the room.
+func kept(variables []containerreport.Variable, room *int) (names []containerreport.Variable) {
+	for _, v := range variables {
+		if *room -= len(v.Name) + variableSize; *room < 0 {
+			return nil
+		}
+		names = append(names, containerreport.Variable{Name: v.Name})
+	}
+	return names
+}
+
 // known returns the part of a report that is about containers of the Pod. Users can write the annotation of the report, so it may have
 // any others. A nil report stays nil.
 func known(pod *corev1.Pod, report *containerreport.Report) *containerreport.Report {
 	if report == nil {
 		return nil
 	}
-	kept := *report
+	known := *report
+	names := make(map[string]bool, len(pod.Spec.Containers))
+	for i := range pod.Spec.Containers {
+		names[pod.Spec.Containers[i].Name] = true
+	}
 	// The agent's own report has an empty list too, and is compared with this one.
-	kept.Containers = make([]containerreport.Container, 0, len(pod.Spec.Containers))
+	known.Containers = make([]containerreport.Container, 0, len(pod.Spec.Containers))
 	for _, container := range report.Containers {
-		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container.Name }) &&
-			len(kept.Containers) < cap(kept.Containers) {
-			kept.Containers = append(kept.Containers, container)
+		if names[container.Name] && len(known.Containers) < len(pod.Spec.Containers) {
+			known.Containers = append(known.Containers, container)
 		}
 	}
-	return &kept
+	return &known
 }
 
 // concerns returns true if the agent reports on the Pod: a Kruise workload controls it, or it has sidecars of a
@@ -128,14 +152,13 @@ func held(pod *corev1.Pod) bool {
 	return false
 }
 
-// containerID returns the ID of the current instance with the runtime as scheme, or an empty string.
-func containerID(pod *corev1.Pod, name string) string {
+// containerIDs returns the IDs of the current instances by container name, with the runtime as scheme.
+func containerIDs(pod *corev1.Pod) map[string]string {
+	ids := make(map[string]string, len(pod.Status.ContainerStatuses))
 	for i := range pod.Status.ContainerStatuses {
-		if pod.Status.ContainerStatuses[i].Name == name {
-			return pod.Status.ContainerStatuses[i].ContainerID
-		}
+		ids[pod.Status.ContainerStatuses[i].Name] = pod.Status.ContainerStatuses[i].ContainerID
 	}
-	return ""
+	return ids
 }
 
 // markReplaced marks the instances whose image the update also changed. The kubelet replaces those itself. If the

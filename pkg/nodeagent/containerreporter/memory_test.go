@@ -16,9 +16,8 @@ import (
 )
 
 // bytesPerPod returns the memory in bytes that one cached Pod uses.
-func bytesPerPod(t *testing.T, build func(i int) *corev1.Pod) int {
+func bytesPerPod(t *testing.T, n int, build func(i int) *corev1.Pod) int {
 	t.Helper()
-	const n = 5000
 	heap := func() int64 {
 		// A sync.Pool frees its objects at the second collection. Earlier tests may have left objects in pools.
 		runtime.GC()
@@ -36,7 +35,7 @@ func bytesPerPod(t *testing.T, build func(i int) *corev1.Pod) int {
 	}
 	after := heap()
 	runtime.KeepAlive(known)
-	return int((after - before) / n)
+	return int(after-before) / n
 }
 
 // The cache keeps nothing that a user wrote into the Pod.
@@ -53,15 +52,33 @@ func TestMemoryOfAPodIsBounded(t *testing.T) {
 		runs(pod, "side", "0123456789abcdef")
 		return pod
 	}
-	ours := bytesPerPod(t, big)
-	others := bytesPerPod(t, func(i int) *corev1.Pod {
+	ours := bytesPerPod(t, 5000, big)
+	others := bytesPerPod(t, 5000, func(i int) *corev1.Pod {
 		pod := big(i)
 		pod.OwnerReferences = nil
 		return pod
 	})
 	t.Logf("bytes per Pod: %d reported on, %d others", ours, others)
+	// A Pod of this size is about the largest that the API server accepts.
+	variables := bytesPerPod(t, 100, func(i int) *corev1.Pod {
+		pod := newPod(fmt.Sprintf("web-%d", i), "main")
+		pod.Spec.Containers[0].Env = manyVariables(14000)
+		return pod
+	})
+	t.Logf("bytes per Pod with variables: %d", variables)
+	assert.Less(t, variables, 3<<10)
 	assert.Less(t, ours, 3<<10)
 	assert.Less(t, others, 1<<10)
+}
+
+// manyVariables returns variables that read a label. No two share memory, as in Pods from the API server.
+func manyVariables(n int) (env []corev1.EnvVar) {
+	for i := range n {
+		env = append(env, corev1.EnvVar{Name: fmt.Sprint("V", i), ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{FieldPath: strings.Clone("metadata.labels['v']")},
+		}})
+	}
+	return env
 }
 
 // Users can write the annotation of the report, and the agent keeps all reports of the node.

@@ -59,7 +59,7 @@ func (c *Controller) report(ctx context.Context, r *knownPod) (report *container
 		}
 		// A report of an agent without this feature has no hash yet.
 		if c.config.Environment && entry.Hashes.ExtractedEnvFromMetadataHash == 0 {
-			hash, err := environmentHash(ctx, runtime, container.GetId(), r.containers[i].variables)
+			hash, err := c.environmentHash(ctx, runtime, container.GetId(), r, &r.containers[i])
 			if err != nil {
 				klog.FromContext(ctx).V(2).Info("Failed to read the environment, retrying", "container", entry.Name, "err", err)
 				known = false

@@ -209,8 +209,11 @@ func (f *findings) examineEnvironment(pod *corev1.Pod, state *record.State, repo
 func staleEnvironments(pod *corev1.Pod, state *record.State, report *containerreport.Report) (names []string) {
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
+		if !touched(state, container.Name) || waitsFor(state, container.Name) {
+			continue
+		}
 		variables := containerreport.VariablesOf(container)
-		if len(variables) == 0 || !touched(state, container.Name) || waitsFor(state, container.Name) {
+		if len(variables) == 0 {
 			continue
 		}
 		status, entry := containerStatus(pod, container.Name), report.Find(container.Name)

@@ -101,7 +101,7 @@ func Plan(from, to *corev1.PodTemplateSpec, options Options) (*Change, bool) {
 	if len(change.Resources) > 0 && qosClass(old) != qosClass(wanted) {
 		return nil, false
 	}
-	if options.EnvFromMetadata {
+	if options.EnvFromMetadata && len(change.Labels.Set)+len(change.Annotations.Set) > 0 {
 		change.takeEnv(wanted)
 	}
 	return change, true
