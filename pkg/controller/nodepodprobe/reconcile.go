@@ -144,8 +144,8 @@ func (r *Reconciler) report(node string, entry *v1alpha1.PodProbe) {
 	for _, name := range podprobe.Selected(entry) {
 		if marker := r.marker(entry.Namespace, name); marker != nil {
 			r.recorder.Eventf(marker, corev1.EventTypeWarning, "ProbesLeftOut",
-				"Node %s has too many or too large probes, so %s is not probed by this PodProbeMarker. Use shorter commands or fewer probes.",
-				node, entry.Name)
+				"Node %s has no room for some probes of Pod %s, because the probes of the Pod, of its namespace or of the node are too many or too "+
+					"large. Use shorter commands or fewer probes.", node, entry.Name)
 		}
 	}
 }

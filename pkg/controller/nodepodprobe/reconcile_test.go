@@ -318,12 +318,12 @@ func TestProbesThatDoNotFitAreReported(t *testing.T) {
 		one.Probe.Exec = &corev1.ExecAction{Command: []string{strings.Repeat("x", 10000)}}
 		big.Spec.Probes = append(big.Spec.Probes, one)
 	}
-	w := newWorld(t, node("n1"), big, newMarker("m", "p"), newPod("web"), newPod("big"))
+	w := newWorld(t, node("n1"), big, newMarker("m", "p"), newPod("big"))
 	w.settle()
 	assert.Less(t, w.object().Size(), 1<<20)
 	events := w.Events()
 	require.NotEmpty(t, events)
-	assert.Contains(t, events[0], "Warning ProbesLeftOut Node n1 has too many or too large probes")
+	assert.Contains(t, events[0], "Warning ProbesLeftOut Node n1 has no room for some probes of Pod big")
 	assert.Empty(t, w.settle())
 }
 

@@ -130,7 +130,8 @@ func (r *Reconciler) shows(marker *v1alpha1.PodProbeMarker, pod *corev1.Pod) boo
 			listed = podprobe.Of(entry, marker.Name)
 		}
 	}
-	return apiequality.Semantic.DeepEqual(wanted.Probes, listed) || podprobe.Full(object) && len(listed) < len(wanted.Probes)
+	return apiequality.Semantic.DeepEqual(wanted.Probes, listed) ||
+		len(listed) < len(wanted.Probes) && podprobe.Full(object, &wanted)
 }
 
 // report writes the status. The observed generation never decreases: after a conflict, fresh can be newer. A PodProbeMarker

@@ -12,10 +12,6 @@ import (
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
-// maxSpec limits the entries of a NodePodProbe together, in bytes. The object also has a result for each probe, and must fit into
-// the store.
-const maxSpec = 384 << 10
-
 // Name returns the name of a probe in a NodePodProbe, by which results are matched to probes. Neither part contains the
 // separator: validation refuses it (case 8 of docs/contract/podprobemarker.md).
 func Name(marker, probe string) string { return marker + "#" + probe }
@@ -102,44 +98,6 @@ func resolve(probe *v1alpha1.ContainerProbeSpec, container *corev1.Container) (*
 	return nil, false
 }
 
-// Fit sorts the entries of a node and leaves out those without probes. If all entries together are too large, it removes the
-// last probes of the largest ones, so that no Pod takes the room of smaller ones. It returns the probes that it removed, as
-// entries of their Pods. It changes the given slice.
-func Fit(entries []v1alpha1.PodProbe) (fit, removed []v1alpha1.PodProbe) {
-	entries = slices.DeleteFunc(entries, func(e v1alpha1.PodProbe) bool { return len(e.Probes) == 0 })
-	slices.SortFunc(entries, func(a, b v1alpha1.PodProbe) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
-	})
-	// The entries stay in their order; the indexes are sorted by size.
-	bySize := make([]int, len(entries))
-	for i := range entries {
-		bySize[i] = i
-	}
-	slices.SortStableFunc(bySize, func(a, b int) int { return cmp.Compare(entries[a].Size(), entries[b].Size()) })
-	// The smallest entries take their room first.
-	room := maxSpec
-	for _, i := range bySize {
-		if entries[i].Size() > room {
-			removed = append(removed, shorten(&entries[i], room))
-		}
-		// An entry that lost all its probes takes no room.
-		if len(entries[i].Probes) > 0 {
-			room -= entries[i].Size()
-		}
-	}
-	return slices.DeleteFunc(entries, func(e v1alpha1.PodProbe) bool { return len(e.Probes) == 0 }), removed
-}
-
-// Full reports whether a NodePodProbe may have no room for more probes. It asks for half of the limit only, because the probes
-// that Fit removed leave room.
-func Full(object *v1alpha1.NodePodProbe) bool {
-	size := 0
-	for i := range object.Spec.PodProbes {
-		size += object.Spec.PodProbes[i].Size()
-	}
-	return size > maxSpec/2
-}
-
 // Of returns the probes of a PodProbeMarker in an entry, in their order.
 func Of(entry *v1alpha1.PodProbe, marker string) (probes []v1alpha1.ContainerProbe) {
 	for i := range entry.Probes {
@@ -148,17 +106,4 @@ func Of(entry *v1alpha1.PodProbe, marker string) (probes []v1alpha1.ContainerPro
 		}
 	}
 	return probes
-}
-
-// shorten removes the last probes of an entry until it is small enough, and returns an entry with those.
-func shorten(entry *v1alpha1.PodProbe, limit int) v1alpha1.PodProbe {
-	keep := len(entry.Probes)
-	for size := entry.Size(); keep > 0 && size > limit; {
-		keep--
-		size -= entry.Probes[keep].Size()
-	}
-	removed := *entry
-	removed.Probes = entry.Probes[keep:]
-	entry.Probes = entry.Probes[:keep]
-	return removed
 }

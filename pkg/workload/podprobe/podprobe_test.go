@@ -3,7 +3,6 @@ package podprobe
 import (
 	"fmt"
 	"maps"
-	"strings"
 	"testing"
 	"time"
 
@@ -86,38 +85,6 @@ func TestEntry(t *testing.T) {
 	assert.Equal(t, "10.0.0.1", entry.IP)
 	assert.Equal(t, "uid", entry.UID)
 	assert.Equal(t, []string{"a", "b"}, Selected(&entry))
-}
-
-// A tenant with many or large probes leaves room for the others.
-func TestFit(t *testing.T) {
-	var entries []v1alpha1.PodProbe
-	for i := range 100 {
-		p := newPod(nil)
-		p.Name, p.UID = fmt.Sprint("web-", i), ""
-		entries = append(entries, Entry(p, []*v1alpha1.PodProbeMarker{marker("m", probe("p", "main"))}))
-	}
-	big := newPod(nil)
-	big.Name = "big"
-	var probes []v1alpha1.PodContainerProbe
-	for i := range 100 {
-		probes = append(probes, probe(fmt.Sprint(i, strings.Repeat("x", 10000)), "main"))
-	}
-	entries = append(entries, Entry(big, []*v1alpha1.PodProbeMarker{marker("m", probes...)}), v1alpha1.PodProbe{Name: "empty"})
-	fit, removed := Fit(entries)
-	require.Len(t, fit, 101)
-	total := 0
-	for i := range fit {
-		total += fit[i].Size()
-	}
-	assert.LessOrEqual(t, total, maxSpec)
-	assert.Greater(t, total, maxSpec/2)
-	require.Len(t, removed, 1)
-	assert.Equal(t, "big", removed[0].Name)
-	assert.Len(t, removed[0].Probes, 100-len(fit[0].Probes))
-	assert.Equal(t, "big", fit[0].Name, "entries are in the order of their names")
-	again, _ := Fit(fit)
-	assert.Equal(t, fit, again)
-	assert.True(t, Full(&v1alpha1.NodePodProbe{Spec: v1alpha1.NodePodProbeSpec{PodProbes: fit}}))
 }
 
 // outcome is what a Pod looks like after its marks.
