@@ -1,6 +1,7 @@
 package predownload
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -132,15 +133,42 @@ func (w *Workload) job(container *corev1.Container) *v1beta1.ImagePullJob {
 				TimeoutSeconds: new(ptr.Deref(w.Settings.TimeoutSeconds, defaultTimeout)), BackoffLimit: ptr.To[int32](retries),
 			},
 			CompletionPolicy: v1beta1.CompletionPolicy{Type: v1beta1.CompletionPolicyAlways, TTLSecondsAfterFinished: ptr.To[int32](keepSeconds)},
-			SandboxConfig:    &v1beta1.SandboxConfig{Annotations: maps.Clone(w.To.Annotations), Labels: maps.Clone(labels)},
+			SandboxConfig:    sandbox(labels, w.To.Annotations),
 		}},
 	}
 	for _, secret := range w.To.Spec.ImagePullSecrets {
-		if secret.Name != "" && !slices.Contains(job.Spec.PullSecrets, secret.Name) {
+		if secret.Name != "" && !slices.Contains(job.Spec.PullSecrets, secret.Name) && len(job.Spec.PullSecrets) < pub.MaxPullSecrets {
 			job.Spec.PullSecrets = append(job.Spec.PullSecrets, secret.Name)
 		}
 	}
 	return job
+}
+
+// sandbox returns the metadata of the Pods for the container runtime, as far as a job may have it. What a runtime reads is short, so the
+// largest values are left out.
+func sandbox(labels, annotations map[string]string) *v1beta1.SandboxConfig {
+	room := pub.MaxSandboxConfigSize
+	config := &v1beta1.SandboxConfig{Labels: smallest(labels, &room)}
+	config.Annotations = smallest(annotations, &room)
+	return config
+}
+
+// smallest returns the smallest entries that fit into the room, and takes it from the room.
+func smallest(m map[string]string, room *int) map[string]string {
+	if m == nil {
+		return nil
+	}
+	kept := make(map[string]string, len(m))
+	bySize := func(a, b string) int {
+		return cmp.Or(cmp.Compare(pub.SizeOf(a, m[a]), pub.SizeOf(b, m[b])), cmp.Compare(a, b))
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(m), bySize) {
+		if *room -= pub.SizeOf(key, m[key]); *room < 0 {
+			break
+		}
+		kept[key] = m[key]
+	}
+	return kept
 }
 
 // outdated selects the Pods of the workload that are not at the revision. It matches both forms of the revision label. A name that is

@@ -1,6 +1,7 @@
 package predownload
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 func template(images ...string) *corev1.PodTemplateSpec {
@@ -58,6 +60,29 @@ func TestJobsForNewImages(t *testing.T) {
 	assert.Empty(t, Jobs(w))
 	w.From = append(w.From, template("app:0", "side:1"))
 	assert.Len(t, Jobs(w), 1, "some Pods are at an older revision, without the image")
+}
+
+// A template can have more than a job may have. The job must be valid.
+func TestJobStaysWithinItsBounds(t *testing.T) {
+	w := &Workload{
+		Namespace: "ns", Selector: &metav1.LabelSelector{}, From: []*corev1.PodTemplateSpec{template("app:1")}, To: template("app:2"),
+		Update: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "web-abc"}},
+	}
+	w.To.Annotations = map[string]string{"runtime": "x", "large": strings.Repeat("x", 20<<10), "larger": strings.Repeat("x", 100<<10)}
+	for i := range 1000 {
+		w.To.Spec.ImagePullSecrets = append(w.To.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: fmt.Sprint("s", i)})
+	}
+	job := Jobs(w)[0]
+	assert.Equal(t, map[string]string{"runtime": "x"}, job.Spec.SandboxConfig.Annotations)
+	assert.Equal(t, job.Labels, job.Spec.SandboxConfig.Labels)
+	assert.Len(t, job.Spec.PullSecrets, 32)
+	w.To.Annotations = nil
+	for i := range 10000 {
+		w.To.Labels[fmt.Sprint("l", i)] = "x"
+	}
+	config := Jobs(w)[0].Spec.SandboxConfig
+	assert.LessOrEqual(t, pub.SizeOfMap(config.Labels)+pub.SizeOfMap(config.Annotations), pub.MaxSandboxConfigSize)
+	assert.Greater(t, len(config.Labels), 1000)
 }
 
 // Case image-predownload 39.

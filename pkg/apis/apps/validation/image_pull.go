@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/pub"
 )
 
 // defaultPullTimeout is the number of seconds that an attempt may take if no timeout is set.
@@ -24,6 +25,13 @@ func validateImagePull(template *apps.ImagePullJobTemplate, path *field.Path) fi
 		if name == "" {
 			errs = append(errs, field.Required(path.Child("pullSecrets").Index(i), "name a Secret in the job's namespace"))
 		}
+	}
+	if count := len(template.PullSecrets); count > pub.MaxPullSecrets {
+		errs = append(errs, field.TooMany(path.Child("pullSecrets"), count, pub.MaxPullSecrets))
+	}
+	if config := template.SandboxConfig; config != nil {
+		errs = append(errs, atMostBytes(pub.SizeOfMap(config.Labels)+pub.SizeOfMap(config.Annotations), pub.MaxSandboxConfigSize,
+			"keep only the labels and annotations that the container runtime reads", path.Child("sandboxConfig"))...)
 	}
 	errs = append(errs, validateNodeChoice(template, path)...)
 	errs = append(errs, validatePullParallelism(template.Parallelism, path.Child("parallelism"))...)

@@ -3,6 +3,8 @@ package validation_test
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,13 +60,26 @@ var pullCases = map[string]struct {
 	change func(*apps.ImagePullJobTemplate)
 	want   []string
 }{
-	"valid":          {func(*apps.ImagePullJobTemplate) {}, nil},
-	"nothing set":    {func(t *apps.ImagePullJobTemplate) { t.PullPolicy, t.ImagePullPolicy = nil, "" }, nil},
-	"selector empty": {func(t *apps.ImagePullJobTemplate) { t.Selector = byName() }, nil},
-	"names":          {func(t *apps.ImagePullJobTemplate) { t.Selector = byName("n1", "missing") }, nil},
-	"labels":         {func(t *apps.ImagePullJobTemplate) { t.Selector = byName(); t.Selector.LabelSelector = byLabel("b") }, nil},
-	"pull secrets":   {func(t *apps.ImagePullJobTemplate) { t.PullSecrets = []string{"a", "b"} }, nil},
-	"pull secret ''": {func(t *apps.ImagePullJobTemplate) { t.PullSecrets = []string{"a", ""} }, []string{"spec.pullSecrets[1]: Required"}},
+	"valid":           {func(*apps.ImagePullJobTemplate) {}, nil},
+	"nothing set":     {func(t *apps.ImagePullJobTemplate) { t.PullPolicy, t.ImagePullPolicy = nil, "" }, nil},
+	"selector empty":  {func(t *apps.ImagePullJobTemplate) { t.Selector = byName() }, nil},
+	"names":           {func(t *apps.ImagePullJobTemplate) { t.Selector = byName("n1", "missing") }, nil},
+	"labels":          {func(t *apps.ImagePullJobTemplate) { t.Selector = byName(); t.Selector.LabelSelector = byLabel("b") }, nil},
+	"pull secrets":    {func(t *apps.ImagePullJobTemplate) { t.PullSecrets = []string{"a", "b"} }, nil},
+	"pull secret ''":  {func(t *apps.ImagePullJobTemplate) { t.PullSecrets = []string{"a", ""} }, []string{"spec.pullSecrets[1]: Required"}},
+	"32 pull secrets": {func(t *apps.ImagePullJobTemplate) { t.PullSecrets = slices.Repeat([]string{"a"}, 32) }, nil},
+	"33 pull secrets": {
+		func(t *apps.ImagePullJobTemplate) { t.PullSecrets = slices.Repeat([]string{"a"}, 33) },
+		[]string{"spec.pullSecrets: Too many: 33: must have at most 32 items"},
+	},
+	"sandboxConfig of 16 KiB": {func(t *apps.ImagePullJobTemplate) {
+		t.SandboxConfig = &apps.SandboxConfig{Annotations: map[string]string{"a": strings.Repeat("x", 16<<10-5)}}
+	}, nil},
+	"sandboxConfig too large": {func(t *apps.ImagePullJobTemplate) {
+		t.SandboxConfig = &apps.SandboxConfig{
+			Labels: map[string]string{"l": strings.Repeat("x", 8<<10)}, Annotations: map[string]string{"a": strings.Repeat("x", 8<<10)},
+		}
+	}, []string{"spec.sandboxConfig: Too many: 16394: must have at most 16384 bytes; keep only the labels and annotations"}},
 	"sandboxConfig": {func(t *apps.ImagePullJobTemplate) {
 		t.SandboxConfig = &apps.SandboxConfig{Labels: map[string]string{"": "?"}}
 	}, nil},

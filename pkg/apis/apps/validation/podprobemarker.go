@@ -78,6 +78,8 @@ func validatePodProbeMarkerSpec(spec *apps.PodProbeMarkerSpec, path *field.Path)
 				"probe containerName can't be empty in PodProbeMarker; name the container to probe"))
 		}
 		errs = append(errs, validateContainerProbe(&probe.Probe, at.Child("probe"))...)
+		errs = append(errs, atMostBytes(probeSize(probe), maxProbeBytes,
+			"shorten the name, the command, the path or the headers of this probe, for example with a script in the image", at)...)
 		errs = append(errs, validateProbeCondition(probe, conditions, at)...)
 		errs = append(errs, validateMarkerPolicies(probe.MarkerPolicy, at.Child("markerPolicy"))...)
 	}

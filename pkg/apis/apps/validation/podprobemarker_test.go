@@ -2,6 +2,7 @@ package validation_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,6 +48,8 @@ func marker(change func(*apps.PodProbeMarkerSpec, *apps.PodContainerProbe)) *app
 	return result
 }
 
+func large(bytes int) string { return strings.Repeat("x", bytes) }
+
 const probePath = "spec.probes[0]."
 
 // markerCases is the table of its rules.
@@ -54,7 +57,35 @@ var markerCases = map[string]struct {
 	change func(*apps.PodProbeMarkerSpec, *apps.PodContainerProbe)
 	want   []string
 }{
-	"valid":            {},
+	"valid": {},
+	"command of 4 KiB": {func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) {
+		p.Probe.Exec.Command = []string{large(4000)}
+	}, nil},
+	"command too large": {
+		func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) {
+			p.Probe.Exec.Command = []string{"sh", large(4096)}
+		},
+		[]string{"spec.probes[0]: Too many: 4114: must have at most 4096 bytes; shorten the name, the command, the path or the headers"},
+	},
+	"command of many empty words": {
+		func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) {
+			p.Probe.Exec.Command = make([]string, 100000)
+		},
+		[]string{"spec.probes[0]: Too many: 200012"},
+	},
+	"path too large": {
+		func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) {
+			p.Probe.ProbeHandler = httpGet(func(a *corev1.HTTPGetAction) { a.Path = "/" + large(4096) })
+		}, []string{"spec.probes[0]: Too many: 4113"},
+	},
+	"headers too large": {
+		func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) {
+			p.Probe.ProbeHandler = httpGet(func(a *corev1.HTTPGetAction) { a.HTTPHeaders = []corev1.HTTPHeader{{Name: "a", Value: large(4096)}} })
+		}, []string{"spec.probes[0]: Too many: 4118"},
+	},
+	"name too large": {
+		func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) { p.Name = large(4096) }, []string{"spec.probes[0]: Too many: 4110"},
+	},
 	"selector missing": {func(s *apps.PodProbeMarkerSpec, _ *apps.PodContainerProbe) { s.Selector = nil }, []string{"spec.selector: Required"}},
 	"selector empty": {
 		func(s *apps.PodProbeMarkerSpec, _ *apps.PodContainerProbe) { s.Selector = &metav1.LabelSelector{} },
@@ -254,4 +285,19 @@ func TestLongListThatIsStoredStaysValid(t *testing.T) {
 	last := &changed.Spec.Probes[len(changed.Spec.Probes)-1]
 	last.Name, last.PodConditionType = "more", "game.io/more"
 	assert.NotEmpty(t, validation.ValidatePodProbeMarkerUpdate(changed, old))
+}
+
+// A marker that was stored before the limit can become smaller or stay as it is, but not grow.
+func TestStoredProbeThatIsTooLarge(t *testing.T) {
+	of := func(bytes int) *apps.PodProbeMarker {
+		return marker(func(_ *apps.PodProbeMarkerSpec, p *apps.PodContainerProbe) {
+			p.Probe.Exec.Command = []string{large(bytes)}
+		})
+	}
+	assert.Empty(t, validation.ValidatePodProbeMarkerUpdate(of(9000), of(9000)))
+	assert.Empty(t, validation.ValidatePodProbeMarkerUpdate(of(8000), of(9000)))
+	assert.NotEmpty(t, validation.ValidatePodProbeMarkerUpdate(of(9001), of(9000)))
+	other := of(9000)
+	other.Spec.Probes[1].Probe.Exec.Command = []string{large(9000)}
+	assert.NotEmpty(t, validation.ValidatePodProbeMarkerUpdate(other, of(9000)), "another probe")
 }
