@@ -13,6 +13,7 @@ import (
 	"kruise.io/kruise/pkg/admission/plugin/claimexpansion"
 	"kruise.io/kruise/pkg/admission/plugin/containerrecreaterequest"
 	"kruise.io/kruise/pkg/admission/plugin/deletionprotection"
+	"kruise.io/kruise/pkg/admission/plugin/ephemeralcontainers"
 	"kruise.io/kruise/pkg/admission/plugin/garbagecollection"
 	"kruise.io/kruise/pkg/admission/plugin/nodescope"
 	"kruise.io/kruise/pkg/admission/plugin/ownerreferences"
@@ -42,6 +43,7 @@ func newAdmissionOptions(
 	claimexpansion.Register(admission.Plugins)
 	containerrecreaterequest.Register(admission.Plugins)
 	deletionprotection.Register(admission.Plugins, func() bool { return protection.InTerminatingNamespaces })
+	ephemeralcontainers.Register(admission.Plugins)
 	garbagecollection.Register(admission.Plugins)
 	nodescope.Register(admission.Plugins, accounts.DaemonUser)
 	ownerreferences.Register(admission.Plugins)
@@ -67,7 +69,8 @@ func newAdmissionOptions(
 		garbagecollection.PluginName, deletionprotection.PluginName, podunavailablebudget.PluginName, podstodelete.PluginName,
 		workloadspread.PluginName,
 		nodescope.PluginName,
-		ownerreferences.PluginName, scheduledpulls.PluginName, budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
+		ownerreferences.PluginName, scheduledpulls.PluginName, ephemeralcontainers.PluginName,
+		budgetconflicts.PluginName, resourcedistribution.PluginName, sidecarset.PluginName,
 		workloadtarget.PluginName, claimexpansion.PluginName, resourcequota.PluginName)
 	// A flag can enable it, as in kube-apiserver.
 	admission.DefaultOffPlugins.Insert(ownerreferences.PluginName)
