@@ -28,7 +28,7 @@ func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (rec
 		return reconcile.Result{}, err
 	case busy:
 		// Another container may be due, too.
-		return reconcile.Result{RequeueAfter: busyPeriod}, nil
+		return reconcile.Result{RequeueAfter: busyPeriod, KeepFailures: true}, nil
 	}
 	r := c.get(key)
 	if r == nil {
@@ -59,7 +59,8 @@ func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (rec
 		}
 		c.restarts.Add(key)
 	})
-	return reconcile.Result{RequeueAfter: wait}, nil
+	// A stop that begins is no success yet. A container that does not start fails each one.
+	return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
 }
 
 // stale returns the instances whose report proves that they were started with outdated metadata. It skips instances

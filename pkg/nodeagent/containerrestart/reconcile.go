@@ -27,7 +27,7 @@ const drainMargin = 100 * time.Millisecond
 // nothing; the end of the stop enqueues the Pod again.
 func (c *Controller) reconcile(ctx context.Context, pod types.NamespacedName) (reconcile.Result, error) {
 	if busy, err := c.stops.Outcome(pod); busy || err != nil {
-		return reconcile.Result{}, err
+		return reconcile.Result{KeepFailures: true}, err
 	}
 	waiting := queue(c.ofPod(pod))
 	if len(waiting) == 0 {
@@ -117,7 +117,9 @@ func (c *Controller) proceed(ctx context.Context, pod types.NamespacedName, r *r
 		// The end of a wait causes no event, so set RequeueAfter as well.
 		return reconcile.Result{RequeueAfter: again}, c.reportStates(ctx, r, states)
 	case step.stop >= 0:
-		return reconcile.Result{}, c.stop(ctx, pod, runtime, r, states, step.stop, instances[states[step.stop].Name])
+		// A stop that begins is no success yet. A container that does not start fails each one.
+		err := c.stop(ctx, pod, runtime, r, states, step.stop, instances[states[step.stop].Name])
+		return reconcile.Result{KeepFailures: true}, err
 	case step.missing:
 		return reconcile.Result{RequeueAfter: missingDelay(r, now)}, nil
 	}
