@@ -81,7 +81,7 @@ func (l *longList) refusal(t testing.TB, size int) (create, update time.Duration
 	return create, time.Since(began)
 }
 
-// quiet drops the log lines about invalid values, of which core writes one for each.
+// quiet drops the log lines that core writes about each invalid value.
 func quiet(t testing.TB) {
 	t.Helper()
 	flags := flag.NewFlagSet("", flag.ContinueOnError)

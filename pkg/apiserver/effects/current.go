@@ -32,7 +32,7 @@ var errPaused = errors.New("a read has failed just before")
 // Stored identifies a state of the SidecarSets in the store. Two states with the same newest version and count are equal: a write makes a
 // newer version, and a deletion of an object that existed makes the count smaller.
 type Stored struct {
-	// Newest is the highest resource version of a SidecarSet, or zero if there is none, and Count is their number.
+	// Newest is the highest resource version of a SidecarSet, or zero without any, and Count is their number.
 	Newest, Count int64
 	// Revision is that of the store at the read.
 	Revision int64

@@ -158,7 +158,7 @@ func (g *Guard) advance(ctx context.Context) {
 }
 
 // publish copies the record to the cluster, unless the cluster already has this generation or a later one. It reads
-// the ConfigMap each time, because it may tell that this server serves the wrong store: another one, or one of which a newer copy was
+// the ConfigMap each time, because it may tell that this server serves the wrong store: another one, or an old one whose newer copy was
 // opened by another server. The guard closes then.
 func (g *Guard) publish(ctx context.Context, record *Record) error {
 	cluster, err := readCluster(ctx, g.configMaps(), g.config.Name)

@@ -124,7 +124,7 @@ type size struct {
 }
 
 // find returns the size of a workload, or nil if the workload is deleted or being deleted. Kinds in the cache cost no request. An error
-// ends the count; a workload that cannot be read is none.
+// ends the count; a workload that cannot be read does not.
 func (w *workloads) find(ctx context.Context, namespace string, workload disruption.Workload) (*size, error) {
 	if _, cached := w.cached[workload.GroupKind]; cached {
 		object := w.lookUp(workload.GroupKind, namespace, workload.Name)

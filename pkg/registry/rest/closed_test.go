@@ -88,7 +88,7 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// The garbage collector releases a dependent before it deletes its owner, and would try so for ever.
+// The garbage collector releases a dependent before it deletes its owner, and would try this without end.
 func TestClosedKindCanBeReleasedByItsOwner(t *testing.T) {
 	owners := []metav1.OwnerReference{{Name: "a", UID: "a", BlockOwnerDeletion: new(true)}, {Name: "b", UID: "b"}}
 	stored := newSample()

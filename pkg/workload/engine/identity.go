@@ -39,7 +39,7 @@ func OrdinalIdentity(set string, claimNames func(pods []*corev1.Pod) []string) I
 	return Identity{Name: set, ReuseClaims: true, ClaimNames: claimNames}
 }
 
-// PlaceIdentity is the identity of Pods of which each node has one. View.PlaceIDs chooses IDs. Such Pods have no claims.
+// PlaceIdentity is the identity of Pods that belong to nodes, one for each node. View.PlaceIDs chooses IDs. Such Pods have no claims.
 func PlaceIdentity(workload string) Identity { return Identity{Name: podcontrol.PlaceName(workload)} }
 
 // Instance returns the ID of the instance that a Pod belongs to, or "" if its name is not one that the workload gives. Such a Pod has no

@@ -61,7 +61,7 @@ func need(entries []v1alpha1.PodProbe) int {
 	return min(total, maxOfNamespace)
 }
 
-// shares divides the room. Whoever needs less than an equal part gets what it needs, and the others divide the rest equally.
+// shares divides the room. A namespace that needs less than an equal part gets what it needs, and the others divide the rest equally.
 func shares(needs []int, room int) []int {
 	order := make([]int, len(needs))
 	for i := range needs {
