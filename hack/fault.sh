@@ -9,7 +9,7 @@
 #   - Pods that a SidecarSet selects are created while the apiserver is slow, cut off and stopped;
 #   - the operator's commands are run: snapshot, restore, and the move to an external etcd and back;
 #   - one of three members of etcd is lost, then its disk, and the leader is killed 20 times;
-#   - one tenant fills etcd, or the embedded store; one user creates 10,000 objects, and objects of a megabyte;
+#   - one tenant fills etcd, or the embedded store, in each way in which objects grow; one user creates 10,000 objects, and objects of a megabyte;
 #   - the network between kube-apiserver and the apiserver is slow, lossy and cut;
 #   - the controller is killed at random times during 50 rollouts, on the local cluster with simulated Pods;
 #   - the leading controller is ended 100 times during rollouts, and the watches of its successor are three seconds late;
@@ -37,7 +37,7 @@ cd "$(dirname "$0")/.."
 
 tests='TestBudgetsAreLinearizable|TestAcknowledgedWritesSurviveKills|UnderLoad$|TestEtcdMembersAreLost'
 tests+='|TestTenantFillsEtcd|TestFullEmbeddedStoreRefusesCreationsAndRecovers|TestOneUserDoesNotBlockOthers|TestBadNetworkDelaysNobodyElse'
-tests+='|TestPodsWithSidecarsWhileTheAPIServerIsSlowOrDown'
+tests+='|TestPodsWithSidecarsWhileTheAPIServerIsSlowOrDown|TestStoreIsFilledInEachWay'
 # The time limits are for tests that hang. Tests on a slow machine do not reach them.
 hack/gotest.sh -tags 'integration fault' -count=1 -timeout 3h -v -run "$tests" ./test/integration/
 
