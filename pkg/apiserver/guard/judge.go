@@ -98,7 +98,7 @@ func judge(s *seen) verdict {
 		// The generation is above both, so no earlier copy of the store, and no store that another replica serves, is
 		// accepted after this.
 		return verdict{
-			identity: s.store.Identity, generation: max(s.store.Generation, s.cluster.Generation) + 1,
+			identity: s.store.Identity, generation: max(s.store.Generation, s.cluster.Generation) + lead,
 			note: "Opened the store because of the operator's annotation",
 		}
 	case s.cluster.Lost != "":
@@ -134,16 +134,16 @@ func (s *seen) judgeExpected() verdict {
 	case store.Copied:
 		// Servers of the original may still run. They find this generation in the cluster, and close.
 		return verdict{
-			identity: store.Identity, generation: store.Generation + copyLead, note: "Opened a copy of the store in place of the original",
+			identity: store.Identity, generation: store.Generation + lead, note: "Opened a copy of the store in place of the original",
 		}
 	default:
 		return verdict{identity: store.Identity, generation: store.Generation}
 	}
 }
 
-// copyLead is by how much the generation grows when a copy is opened. A server of the original would need hours of writes to reach it, and
-// it looks at the cluster's generation every ten seconds.
-const copyLead = 1000
+// lead is by how much the generation grows when another store is opened than the one that was served before. A server that still serves
+// that one would need hours of writes to reach it, and it looks at the cluster's generation every ten seconds.
+const lead = 1000
 
 // judgeUnexpected judges the store if the cluster has no record. The objects in the store and in the cluster decide.
 // A store with objects is adopted, because serving it loses nothing. An empty store is a first start only if nothing

@@ -53,7 +53,7 @@ func TestJudge(t *testing.T) {
 		"empty, the Pods are gone by now":                 {store: candidate, identity: "c", generation: 1},
 		"empty before a take-over":                        {awaits: true, want: Empty},
 		"empty before a take-over, and named since":       {store: candidate, awaits: true, want: Empty},
-		"empty before a take-over, opened by an operator": {cluster: clusterRecord{Confirmed: "c/0"}, store: candidate, awaits: true, identity: "c", generation: 1},
+		"empty before a take-over, opened by an operator": {cluster: clusterRecord{Confirmed: "c/0"}, store: candidate, awaits: true, identity: "c", generation: lead},
 		"filled by a take-over":                           {store: record("a", 3), holds: true, awaits: true, identity: "a", generation: 3},
 		"a take-over without objects":                     {store: record("a", 3), awaits: true, identity: "a", generation: 3},
 		"a take-over without objects, but with Pods":      {store: record("a", 3), awaits: true, dependent: "Pod ns/p", want: Empty},
@@ -65,16 +65,16 @@ func TestJudge(t *testing.T) {
 			store: &Record{Identity: "a", Generation: 3, Cluster: "host"}, holds: true, identity: "a", generation: 3,
 		},
 		"another cluster's store, moved here": {
-			cluster: clusterRecord{Confirmed: "a/3"}, store: &Record{Identity: "a", Generation: 3, Cluster: "other"}, identity: "a", generation: 4,
+			cluster: clusterRecord{Confirmed: "a/3"}, store: &Record{Identity: "a", Generation: 3, Cluster: "other"}, identity: "a", generation: 3 + lead,
 		},
 		"another cluster's store, and its ConfigMap": {
 			cluster: expected, store: &Record{Identity: "a", Generation: 7, Cluster: "other"}, holds: true, want: Replaced,
 		},
 		"another cluster's store, and its ConfigMap, moved here": {
-			cluster: agreed("a/7"), store: &Record{Identity: "a", Generation: 7, Cluster: "other"}, identity: "a", generation: 8,
+			cluster: agreed("a/7"), store: &Record{Identity: "a", Generation: 7, Cluster: "other"}, identity: "a", generation: 7 + lead,
 		},
 		"another cluster's snapshot, and its ConfigMap, moved here": {
-			cluster: agreed("a/0/y"), store: &Record{Identity: "a", Cluster: "other", Restoration: "y"}, identity: "a", generation: 8,
+			cluster: agreed("a/0/y"), store: &Record{Identity: "a", Cluster: "other", Restoration: "y"}, identity: "a", generation: 7 + lead,
 		},
 		"uninstalled and reinstalled":         {cluster: expected, store: record("a", 7), holds: true, identity: "a", generation: 7},
 		"uninstalled, and the volume deleted": {cluster: expected, want: Wiped},
@@ -82,13 +82,13 @@ func TestJudge(t *testing.T) {
 		"etcd's revision fell, seen before": {
 			cluster: clusterRecord{Identity: "a", Generation: 7, Lost: "fell"}, store: record("a", 7), want: RolledBack,
 		},
-		"rolled back, the operator agrees": {cluster: agreed("a/6"), store: record("a", 6), identity: "a", generation: 8},
-		"wiped, the operator agrees":       {cluster: agreed("c/0"), store: candidate, identity: "c", generation: 8},
+		"rolled back, the operator agrees": {cluster: agreed("a/6"), store: record("a", 6), identity: "a", generation: 7 + lead},
+		"wiped, the operator agrees":       {cluster: agreed("c/0"), store: candidate, identity: "c", generation: 7 + lead},
 		"empty with Pods, the operator agrees": {
-			cluster: clusterRecord{Confirmed: "c/0"}, store: candidate, dependent: "Pod ns/p", identity: "c", generation: 1,
+			cluster: clusterRecord{Confirmed: "c/0"}, store: candidate, dependent: "Pod ns/p", identity: "c", generation: lead,
 		},
 		"revision fell, the operator agrees": {
-			cluster: agreedAfterFall("a/7"), store: record("a", 7), identity: "a", generation: 8,
+			cluster: agreedAfterFall("a/7"), store: record("a", 7), identity: "a", generation: 7 + lead,
 		},
 		"the operator agreed to another store":   {cluster: agreed("b/1"), store: candidate, want: Wiped},
 		"the operator agreed to an earlier loss": {cluster: agreed("a/3"), store: record("a", 6), want: RolledBack},
@@ -96,7 +96,7 @@ func TestJudge(t *testing.T) {
 			cluster: agreed("a/0/x"), store: &Record{Identity: "a", Restoration: "y"}, want: RolledBack,
 		},
 		"restored, the operator agrees": {
-			cluster: agreed("a/0/y"), store: &Record{Identity: "a", Restoration: "y"}, identity: "a", generation: 8,
+			cluster: agreed("a/0/y"), store: &Record{Identity: "a", Restoration: "y"}, identity: "a", generation: 7 + lead,
 		},
 		"the operator named the identity alone":      {cluster: agreed("a"), store: record("a", 6), want: RolledBack},
 		"an annotation, but the store has no name":   {cluster: agreed("/0"), want: Wiped},
