@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,8 @@ func TestDisjoint(t *testing.T) {
 		"excluded values and absent":    {"a notin (1)", "!a", false},
 		"both absent":                   {"!a", "!a", false},
 		"present and a value":           {"a", "a=1", false},
+		"only together without a value": {"a in (1,2),a in (2,3)", "a in (1,3)", true},
+		"only together excluded":        {"a in (1,2)", "a notin (1),a notin (2)", true},
 		"present and a key left out":    {"a", "b=1", false},
 		"excluded values on both sides": {"a notin (1)", "a notin (2)", false},
 		"present and an excluded value": {"a", "a notin (1)", false},
@@ -42,6 +45,19 @@ func TestDisjoint(t *testing.T) {
 			require.Equal(t, test.want, rules.Disjoint(b, a), "the other way round")
 		})
 	}
+}
+
+// A selector can have as many parts for one key as fit into an object, and is compared with those of all others of a namespace. Each part
+// with each other would take minutes.
+func TestManyPartsForOneKey(t *testing.T) {
+	selector := &metav1.LabelSelector{}
+	for i := range 30_000 {
+		selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
+			Key: "a", Operator: metav1.LabelSelectorOpNotIn, Values: []string{fmt.Sprint(i)},
+		})
+	}
+	require.False(t, rules.Disjoint(selector, selector))
+	require.True(t, rules.Disjoint(selector, &metav1.LabelSelector{MatchLabels: map[string]string{"a": "7"}}))
 }
 
 func TestSameKeys(t *testing.T) {
