@@ -7,10 +7,15 @@ import (
 
 // Disjoint reports whether a label key proves that no labels match both selectors. Selectors for different
 // keys are not disjoint.
-func Disjoint(a, b *metav1.LabelSelector) bool {
-	ours, theirs := requirements(a), requirements(b)
-	for key, one := range ours {
-		if other, both := theirs[key]; both && !compatible(one, other) {
+func Disjoint(a, b *metav1.LabelSelector) bool { return RequirementsOf(a).Disjoint(RequirementsOf(b)) }
+
+// Requirements are what a selector requires, by label key. A selector that is compared with many others is read once.
+type Requirements map[string]*requirement
+
+// Disjoint is as the function.
+func (r Requirements) Disjoint(others Requirements) bool {
+	for key, one := range r {
+		if other, both := others[key]; both && !compatible(one, other) {
 			return true
 		}
 	}
@@ -18,9 +23,8 @@ func Disjoint(a, b *metav1.LabelSelector) bool {
 }
 
 // SameKeys reports whether two selectors use exactly the same label keys, at least one.
-func SameKeys(a, b *metav1.LabelSelector) bool {
-	keys := sets.KeySet(requirements(a))
-	return keys.Len() > 0 && keys.Equal(sets.KeySet(requirements(b)))
+func (r Requirements) SameKeys(others Requirements) bool {
+	return len(r) > 0 && sets.KeySet(r).Equal(sets.KeySet(others))
 }
 
 // requirement is what all parts of a selector together require of one label. A selector can have many parts for one key, so they are put
@@ -33,9 +37,12 @@ type requirement struct {
 	in, notIn sets.Set[string]
 }
 
-// requirements are the parts of a selector, by the label's key.
-func requirements(selector *metav1.LabelSelector) map[string]*requirement {
-	result := map[string]*requirement{}
+// RequirementsOf reads a selector. It returns none for nil.
+func RequirementsOf(selector *metav1.LabelSelector) Requirements {
+	result := Requirements{}
+	if selector == nil {
+		return result
+	}
 	of := func(key string) *requirement {
 		if result[key] == nil {
 			result[key] = &requirement{notIn: sets.New[string]()}

@@ -77,8 +77,8 @@ func TestSameKeys(t *testing.T) {
 			require.NoError(t, err)
 			b, err := metav1.ParseToLabelSelector(test.b)
 			require.NoError(t, err)
-			require.Equal(t, test.want, rules.SameKeys(a, b))
-			require.Equal(t, test.want, rules.SameKeys(b, a), "the other way round")
+			require.Equal(t, test.want, rules.RequirementsOf(a).SameKeys(rules.RequirementsOf(b)))
+			require.Equal(t, test.want, rules.RequirementsOf(b).SameKeys(rules.RequirementsOf(a)), "the other way round")
 		})
 	}
 }

@@ -18,7 +18,8 @@ func ValidatePodUnavailableBudgetConflicts(
 	budget *policy.PodUnavailableBudget, others []*policy.PodUnavailableBudget,
 ) (errs field.ErrorList) {
 	spec := field.NewPath("spec")
-	// The selector is printed once, because many others may overlap it.
+	// The selector is read and printed once, because there may be many others.
+	mine := rules.RequirementsOf(budget.Spec.Selector)
 	printed := sync.OnceValue(func() string { return metav1.FormatLabelSelector(budget.Spec.Selector) })
 	for _, other := range others {
 		switch {
@@ -26,7 +27,7 @@ func ValidatePodUnavailableBudgetConflicts(
 		case sameTarget(budget.Spec.TargetRef, other.Spec.TargetRef):
 			message := fmt.Sprintf("PodUnavailableBudget %s already has this target; change that budget, or use another target", other.Name)
 			errs = append(errs, field.Invalid(spec.Child("targetRef"), *budget.Spec.TargetRef, message))
-		case overlap(budget.Spec.Selector, other.Spec.Selector):
+		case overlap(mine, rules.RequirementsOf(other.Spec.Selector)):
 			message := fmt.Sprintf("overlaps the selector of PodUnavailableBudget %s; let the two select different Pods", other.Name)
 			errs = append(errs, field.Invalid(spec.Child("selector"), printed(), message))
 		}
@@ -45,6 +46,4 @@ func sameTarget(a, b *policy.TargetReference) bool {
 // overlap reports whether two selectors use exactly the same keys and can match the same value of each
 // key. Selectors with different keys are accepted, because the labels of the Pods decide whether they
 // overlap.
-func overlap(a, b *metav1.LabelSelector) bool {
-	return a != nil && b != nil && rules.SameKeys(a, b) && !rules.Disjoint(a, b)
-}
+func overlap(a, b rules.Requirements) bool { return a.SameKeys(b) && !a.Disjoint(b) }
