@@ -486,7 +486,7 @@ func TestPodHasOneBudget(t *testing.T) {
 	cloneSet := owner("apps.kruise.io/v1beta1", "CloneSet", "c")
 	w := newWorld(t, append(append(newPods(4, "p", cloneSet), newPods(2, "q")...), newCloneSet(4),
 		newBudget(selecting("app", "web")), newBudget(ofCloneSet, called("z")))...)
-	assert.Equal(t, counts{0, 0, 2, 2}, countsOf(w.reconcile()))
+	assert.Equal(t, counts{2, 1, 2, 1}, countsOf(w.reconcile()))
 	require.NoError(t, w.reconcileBudget("z"))
 	assert.Equal(t, counts{4, 2, 4, 2}, countsOf(w.budget("z").Status))
 	assert.Equal(t, "b", w.pod("q-0").Annotations["kruise.io/related-pub"])
