@@ -431,7 +431,7 @@ func TestPodsOfACustomWorkloadAreCounted(t *testing.T) {
 }
 
 // A server that does not answer does not mean that no Pods are wanted. The status stays as it was counted before.
-// Case workloadspread 24.
+// Case workloadspread 24a.
 func TestStatusStaysWhileTheTargetCannotBeRead(t *testing.T) {
 	noKind := &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Game"}}
 	for name, test := range map[string]struct {
