@@ -143,7 +143,7 @@ spec:
   template:
     metadata: {labels: {app: %[1]s}}
     spec:
-      terminationGracePeriodSeconds: 0
+      terminationGracePeriodSeconds: 1
       containers:
       - name: main
         image: kruise.local/demo:v1
