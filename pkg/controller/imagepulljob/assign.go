@@ -36,7 +36,8 @@ type request struct {
 	// random returns a number in [0, n).
 	random func(n int32) int32
 	// last returns the last version of a removed tag; -1 if none.
-	last func(node string) int64
+	last   func(node string) int64
+	copies *copies
 }
 
 // assign adds the job's image to the given NodeImage, which the caller owns. It returns whether it changed anything. A tag that the
@@ -90,10 +91,16 @@ func (q *request) firstVersion(image *v1beta1.NodeImage) int64 {
 	return last + 1
 }
 
-// addSecrets adds the references that the entry lacks. References of other jobs stay.
+// addSecrets adds the references that the entry lacks. References of other jobs stay as long as their copies exist. The entry may stay
+// for long, so it would collect references.
 func (q *request) addSecrets(entry *v1beta1.ImageSpec) (added bool) {
 	for _, secret := range q.secrets {
 		if !names(entry.PullSecrets, secret) {
+			if !added {
+				entry.PullSecrets = slices.DeleteFunc(slices.Clone(entry.PullSecrets), func(ref v1beta1.ReferenceObject) bool {
+					return q.copies.dead(&ref)
+				})
+			}
 			entry.PullSecrets, added = append(entry.PullSecrets, secret), true
 		}
 	}

@@ -60,7 +60,8 @@ func TestAssignKeepsTheTagsOfOthers(t *testing.T) {
 		Status: v1beta1.NodeImageStatus{ImageStatuses: map[string]v1beta1.ImageStatus{"nginx": {Tags: []v1beta1.ImageTagStatus{{Tag: "1.9.1", Version: 8}}}}},
 	}
 	q := &request{
-		job: newJob("a"), ref: ref, now: now, random: func(int32) int32 { return 0 }, last: func(string) int64 { return -1 },
+		copies: newWorld(t).r.copies,
+		job:    newJob("a"), ref: ref, now: now, random: func(int32) int32 { return 0 }, last: func(string) int64 { return -1 },
 		secrets: []v1beta1.ReferenceObject{{Namespace: "c", Name: "s", Mode: "batch"}, {Namespace: "c", Name: "t", Mode: "batch"}},
 	}
 	require.True(t, q.assign(image))

@@ -96,6 +96,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r.copies = &copies{kube: deps.Kube, namespace: options.PullSecretsNamespace, guard: r.guard, clock: deps.Clock}
 	r.copies.indexer = c.Index(copied, sourceIndex, indexSource)
 	c.Index(copied, referenceIndex, indexReferences)
+	c.Index(copied, namespaceIndex, indexNamespace)
 	c.Absent(r.absent)
 	c.Forget(func(job *v1beta1.ImagePullJob) {
 		r.copies.forget(job.UID)

@@ -91,7 +91,7 @@ func (r *Reconciler) ask(ctx context.Context, q *request, targets []*v1beta1.Nod
 	// Each goroutine writes only its own element, so no lock is needed.
 	refusals := make([]bool, len(targets))
 	err = passes.Parallel(len(targets), passes.Width, func(i int) error {
-		done, err := r.write(ctx, q.job, targets[i], q.assign)
+		done, err := r.write(ctx, q.job, targets[i], q.assignShare)
 		if err != nil {
 			done, refusals[i], err = r.failed(ctx, q, targets[i].Name, err)
 		}
@@ -115,7 +115,7 @@ func (r *Reconciler) ask(ctx context.Context, q *request, targets []*v1beta1.Nod
 // otherwise. A node that refuses is never asked. Any other error is returned. Such a node takes a place in this pass, unless the write
 // certainly did not take place.
 func (r *Reconciler) failed(ctx context.Context, q *request, node string, err error) (asked, refused bool, _ error) {
-	final := apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
+	final := apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) || errors.Is(err, errCrowded)
 	if !final {
 		taken, readErr := r.tookPlace(ctx, q, node)
 		if taken {
@@ -133,8 +133,11 @@ func (r *Reconciler) failed(ctx context.Context, q *request, node string, err er
 	}
 	r.refusals.add(q.job.UID, node, q.ref)
 	remedy := "remove images that are not needed from it"
-	if rejected(err) {
+	switch {
+	case rejected(err):
 		remedy = "allow the change, or leave the node out of the job"
+	case errors.Is(err, errCrowded):
+		remedy = "delete jobs that are not needed, or make them smaller, and create the job again"
 	}
 	r.recorder.Eventf(q.job, corev1.EventTypeWarning, "FailedPullImage", "NodeImage %s was rejected: %v; %s", node, err, remedy)
 	return false, true, nil
@@ -172,7 +175,7 @@ func (r *Reconciler) releaseOthers(ctx context.Context, q *request) error {
 		return fmt.Errorf("list NodeImages by owner: %w", err)
 	}
 	// The change is computed again for each version of the NodeImage, see write.
-	release := func(image *v1beta1.NodeImage) bool { return disown(image, q.job.UID, q.ref) }
+	release := func(image *v1beta1.NodeImage) (bool, error) { return disown(image, q.job.UID, q.ref), nil }
 	var targets []*v1beta1.NodeImage
 	for _, item := range items {
 		if image, ok := item.(*v1beta1.NodeImage); ok && ownsOther(image, q.job.UID, q.ref) {
@@ -188,16 +191,20 @@ func (r *Reconciler) releaseOthers(ctx context.Context, q *request) error {
 // write applies a change to a NodeImage and returns whether the NodeImage has it. A deleted NodeImage does not. After a conflict it
 // applies the change to the newest version, so concurrent jobs do not overwrite each other.
 func (r *Reconciler) write(ctx context.Context, job *v1beta1.ImagePullJob, image *v1beta1.NodeImage,
-	change func(*v1beta1.NodeImage) bool) (done bool, err error) {
+	change func(*v1beta1.NodeImage) (bool, error)) (done bool, err error) {
 	client := r.kruise.AppsV1beta1().NodeImages()
 	// The first attempt uses the cached object, so it needs no read.
 	base := image
 	// After a few conflicts in a row, the error is returned and the queue retries.
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		after := base.DeepCopy()
+		changed, err := change(after)
+		if err != nil {
+			return err
+		}
 		// Another write has already done what this one is for, such as one whose answer was lost. The next pass waits until the cache
 		// shows it.
-		if !change(after) {
+		if !changed {
 			done = true
 			r.guard.Wrote(job.UID, images, base.ResourceVersion)
 			return nil

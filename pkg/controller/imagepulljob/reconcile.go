@@ -115,7 +115,7 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	}
 	// If the Secrets are not known, no node is asked: it would pull without credentials. The job is still counted, so its deadline
 	// holds.
-	secrets, unknown := r.secretsOf(ctx, job)
+	secrets, problem, unknown := r.secretsOf(ctx, job)
 	refused, again := r.refusals.nodes(job, ref)
 	now := r.clock.Now()
 	// The counts come from the cache, which shows all own writes of the last pass. The guard has waited for that.
@@ -123,7 +123,7 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	status := c.status(job, now)
 	var pushed error
 	if status.CompletionTime == nil && unknown == nil {
-		q := &request{job: job, ref: ref, secrets: secrets, tagTTL: r.tagTTL, now: now, random: random, last: r.lastVersion(ref)}
+		q := &request{job: job, ref: ref, secrets: secrets, tagTTL: r.tagTTL, now: now, random: random, last: r.lastVersion(ref), copies: r.copies}
 		var asked int32
 		var refuse []string
 		asked, refuse, pushed = r.push(ctx, q, &c)
@@ -134,6 +134,9 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 		}
 		// The nodes that were just asked are not in the count, which comes from the cache.
 		status.Active += asked
+	}
+	if problem != "" {
+		status.Message += "; " + problem
 	}
 	if err := r.report(ctx, job, status); err != nil {
 		return reconcile.Result{}, errors.Join(unknown, pushed, err)
@@ -149,10 +152,10 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(unknown, pushed)
 }
 
-// secretsOf returns references to the copies of the job's Secrets. It tells the user about Secrets that cannot be used. If it
-// returns an error, no node can be asked now, but the job is counted and may end.
-func (r *Reconciler) secretsOf(ctx context.Context, job *v1beta1.ImagePullJob) ([]v1beta1.ReferenceObject, error) {
-	secrets, missing, err := r.copies.sync(ctx, job)
+// secretsOf returns references to the copies of the job's Secrets. It tells the user about Secrets that cannot be used. The problem is
+// for the status of the job. If it returns an error, no node can be asked now, but the job is counted and may end.
+func (r *Reconciler) secretsOf(ctx context.Context, job *v1beta1.ImagePullJob) ([]v1beta1.ReferenceObject, string, error) {
+	secrets, missing, problem, err := r.copies.sync(ctx, job)
 	if err != nil {
 		r.recorder.Eventf(job, corev1.EventTypeWarning, "FailedCopyPullSecret", "cannot copy the pull secrets, so no node is asked: %v", err)
 	}
@@ -161,7 +164,7 @@ func (r *Reconciler) secretsOf(ctx context.Context, job *v1beta1.ImagePullJob) (
 			"cannot read Secrets %v in namespace %s, so nodes pull without them; create them or grant access while the job runs",
 			missing, job.Namespace)
 	}
-	return secrets, err
+	return secrets, problem, err
 }
 
 // report writes the status if it differs.

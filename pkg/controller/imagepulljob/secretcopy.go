@@ -22,7 +22,9 @@ const (
 	referencesKey = pub.ImagePullJobReferencesKey
 
 	// sourceIndex finds copies by their source. referenceIndex finds copies by the jobs that use them.
+	// namespaceIndex finds copies by the namespace of their source.
 	sourceIndex    = "imagepulljob/source"
+	namespaceIndex = "imagepulljob/sourceNamespace"
 	referenceIndex = "imagepulljob/references"
 
 	// suffix is the number of digits that the name of a copy has after the name of its source. maxName is the maximum length of a
@@ -38,6 +40,14 @@ func indexSource(obj any) ([]string, error) {
 	return nil, nil
 }
 
+// indexNamespace indexes copies by the namespace of their source.
+func indexNamespace(obj any) ([]string, error) {
+	if secret, ok := obj.(*corev1.Secret); ok && sourceOf(secret) != "" {
+		return []string{namespaceOf(secret)}, nil
+	}
+	return nil, nil
+}
+
 // indexReferences indexes copies by each job that uses them.
 func indexReferences(obj any) ([]string, error) {
 	if secret, ok := obj.(*corev1.Secret); ok {
@@ -48,6 +58,12 @@ func indexReferences(obj any) ([]string, error) {
 
 // sourceOf returns the Secret that a copy was made from, as namespace/name. It returns "" if the Secret is no copy.
 func sourceOf(copied *corev1.Secret) string { return copied.Annotations[sourceKey] }
+
+// namespaceOf returns the namespace of the source of a copy.
+func namespaceOf(copied *corev1.Secret) string {
+	namespace, _, _ := strings.Cut(sourceOf(copied), "/")
+	return namespace
+}
 
 // referencesOf returns the jobs that use a copy, as namespace/name. The text is a list with commas. It may be empty.
 func referencesOf(text string) (jobs []string) {

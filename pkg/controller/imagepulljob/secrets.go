@@ -50,73 +50,73 @@ type idle struct {
 	since           time.Time
 }
 
-// check is the result of one read of a job's sources: when it was, the references to the copies, and the Secrets that cannot be used.
+// check is the result of one read of a job's sources: when it was, the references to the copies, the Secrets that cannot be used, and
+// why none is used, for the status.
 type check struct {
 	at      time.Time
 	refs    []v1beta1.ReferenceObject
 	missing []string
+	problem string
 }
 
-// sync creates and updates the copies of the Secrets that a job names. It returns references to the copies, and the names of
-// Secrets that are missing now, if they differ from those of the last check. It reads the sources again once per secretsCheck.
-func (c *copies) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1beta1.ReferenceObject, missing []string, err error) {
+// sync creates and updates the copies of the Secrets that a job names. It returns references to the copies, the names of Secrets
+// that are missing now, if they differ from those of the last check, and a problem for the status of the job. It reads the sources
+// again once per secretsCheck.
+func (c *copies) sync(
+	ctx context.Context, job *v1beta1.ImagePullJob,
+) (refs []v1beta1.ReferenceObject, missing []string, problem string, err error) {
+	names := namesOf(job)
 	// Agents may read these Secrets already, so they are used as they are.
 	if job.Namespace == c.namespace {
-		for _, name := range job.Spec.PullSecrets {
+		for _, name := range names {
 			refs = append(refs, c.reference(name))
 		}
-		return refs, nil, nil
+		return refs, nil, "", nil
 	}
-	if len(job.Spec.PullSecrets) == 0 {
-		return nil, nil, nil
+	if len(names) == 0 {
+		return nil, nil, "", nil
 	}
 	// last is the zero value for the first check of a job, also after a restart of the controller.
 	last := c.last(job.UID)
 	now := c.clock.Now()
 	// The last result is used only while all its copies still exist. A negative age comes from a clock that was set back.
 	if age := now.Sub(last.at); age >= 0 && age < secretsCheck && c.hold(last.refs, job) {
-		return last.refs, nil, nil
+		return last.refs, nil, last.problem, nil
 	}
 	// The first read of a job comes from etcd, so a Secret that was created just before the job is found.
-	found, err := c.copyAll(ctx, job, last.at.IsZero())
+	found, err := c.copyAll(ctx, job, names, last.at.IsZero())
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, "", err
+	}
+	kept := names
+	if found.problem != "" {
+		kept = nil
 	}
 	// The job may have stopped naming a Secret.
-	if err := c.release(ctx, job, job.Spec.PullSecrets); err != nil {
-		return nil, nil, err
+	if err := c.release(ctx, job, kept); err != nil {
+		return nil, nil, "", err
 	}
 	c.keep(job.UID, found)
 	// The user knows them already, so there is no second event.
 	if slices.Equal(found.missing, last.missing) {
-		return found.refs, nil, nil
+		return found.refs, nil, found.problem, nil
 	}
-	return found.refs, found.missing, nil
+	return found.refs, found.missing, found.problem, nil
 }
 
 // copyAll reads the Secrets that a job names, and copies those that exist and hold credentials. A Secret that cannot be used is no
-// error: it is missing, and is read again at the next check.
-func (c *copies) copyAll(ctx context.Context, job *v1beta1.ImagePullJob, first bool) (check, error) {
+// error: it is missing, and is read again at the next check. If the copies would be too large, it makes none.
+func (c *copies) copyAll(ctx context.Context, job *v1beta1.ImagePullJob, names []string, first bool) (check, error) {
 	found := check{at: c.clock.Now()}
-	options := metav1.GetOptions{}
-	if !first {
-		options.ResourceVersion = "0" // The cache of the API server shows changes soon enough, and many jobs ask.
+	sources, missing, err := c.read(ctx, job.Namespace, names, first)
+	if err != nil {
+		return check{}, err
 	}
-	for _, name := range job.Spec.PullSecrets {
-		source, err := c.kube.CoreV1().Secrets(job.Namespace).Get(ctx, name, options)
-		switch {
-		case apierrors.IsNotFound(err):
-			found.missing = append(found.missing, name)
-			continue
-		case apierrors.IsForbidden(err): // The administrator limits the namespaces whose Secrets are read.
-			found.missing = append(found.missing, name+" (access denied)")
-			continue
-		case err != nil:
-			return check{}, fmt.Errorf("get Secret %s/%s: %w", job.Namespace, name, err)
-		case !holdsCredentials(source.Type):
-			found.missing = append(found.missing, fmt.Sprintf("%s (type %s does not hold registry credentials)", name, source.Type))
-			continue
-		}
+	found.missing = missing
+	if found.problem, err = c.tooLarge(job, sources); err != nil || found.problem != "" {
+		return found, err
+	}
+	for _, source := range sources {
 		// The copy exists before any NodeImage names it.
 		copied, err := c.ensure(ctx, source, job)
 		if err != nil {
