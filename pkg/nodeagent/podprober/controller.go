@@ -71,6 +71,7 @@ type Controller struct {
 	wroteAt time.Time
 	writes  *rate.Limiter
 	refresh time.Duration
+	paces   paces
 }
 
 // New creates a controller. It starts nothing; call Run.
@@ -79,7 +80,7 @@ func New(config Config) (*Controller, error) {
 	own := fields.OneTermEqualSelector(metav1.ObjectNameField, config.Node).String()
 	source := cluster.ListerWatcher(config.Client, config.Client.NodePodProbes(), func(o *metav1.ListOptions) { o.FieldSelector = own })
 	c := &Controller{
-		config: config, writes: rate.NewLimiter(writesPerSecond, writeBurst),
+		config: config, writes: rate.NewLimiter(writesPerSecond, writeBurst), paces: paces{},
 		refresh:  leastRefresh + rand.N(leastRefresh/10), //nolint:gosec // See above.
 		informer: cache.NewSharedIndexInformer(source, &v1alpha1.NodePodProbe{}, resync, cache.Indexers{}),
 	}

@@ -163,7 +163,7 @@ func TestRestartOfAContainer(t *testing.T) {
 		began = time.Now()
 		agenttest.Pass(6 * time.Second)
 		assert.Equal(t, []string{"m#check Succeeded one"}, w.shows(), "the result stays until there is a new one")
-		agenttest.Pass(10 * time.Second)
+		agenttest.Pass(leastPause)
 		assert.Equal(t, 7*time.Second, w.runtime.ran("B")[0].Sub(began).Truncate(time.Second))
 		assert.Equal(t, []string{"m#check Succeeded two"}, w.shows())
 
@@ -234,10 +234,25 @@ func TestMessagesThatAlwaysChangeCostFewWrites(t *testing.T) {
 		})
 		writes := w.writes()
 		agenttest.Pass(10 * time.Minute)
-		assert.LessOrEqual(t, w.writes()-writes, int(10*time.Minute/messageInterval)+1)
-		shown := w.state("web", "m#check").LastProbeTime
-		assert.LessOrEqual(t, time.Since(shown.Time), messageInterval+2*time.Second)
+		// The pauses are 20 s, 40 s, 80 s, 160 s and then 5 min.
+		assert.LessOrEqual(t, w.writes()-writes, 6)
+		shown := w.state("web", "m#check")
+		assert.LessOrEqual(t, time.Since(shown.LastProbeTime.Time), longestPause+messageInterval)
+		assert.NotEqual(t, "gate", shown.Message)
 		assert.Len(t, w.told(), 1)
+
+		// A message that is quiet for long is written soon again.
+		w.runtime.does("check", succeeds("data"))
+		agenttest.Pass(15 * time.Minute)
+		assert.Equal(t, "data", w.state("web", "m#check").Message)
+		w.runtime.does("check", succeeds("gate"))
+		agenttest.Pass(3 * time.Second)
+		assert.Equal(t, "gate", w.state("web", "m#check").Message)
+
+		// A changed state is written at once, with its message.
+		w.runtime.does("check", fails("down"))
+		agenttest.Pass(3 * time.Second)
+		assert.Equal(t, []string{"m#check Failed down"}, w.shows())
 	}, entry("web", command("m#check", "check")))
 }
 
@@ -290,6 +305,22 @@ func TestChangesOfAProbeTakeEffect(t *testing.T) {
 		assert.Len(t, w.runtime.ran("B"), 1)
 		assert.Equal(t, []string{"m#check Succeeded fine"}, w.shows())
 	}, entry("web", command("m#check", "check", period(3600))))
+}
+
+// The API has another UID for a static Pod than the runtime, so its containers are never found.
+func TestContainerThatNeverExistsIsLookedForSeldom(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.begin()
+		agenttest.Pass(30 * time.Minute)
+		w.runtime.mu.Lock()
+		assert.LessOrEqual(t, w.runtime.lists, 70)
+		w.runtime.mu.Unlock()
+		assert.Empty(t, w.shows())
+		w.runtime.does("check", succeeds("fine"))
+		w.runtime.start("uid-static", "main", "A")
+		agenttest.Pass(longestAbsentRetry + 5*time.Second)
+		assert.Equal(t, []string{"m#check Succeeded fine"}, w.shows())
+	}, entry("static", command("m#check", "check", period(1))))
 }
 
 // An outcome of the old command does not count for the new one.

@@ -68,7 +68,7 @@ func BenchmarkFullNode(b *testing.B) {
 	defer func() { _ = runtimes.Close(context.WithoutCancel(b.Context())) }()
 	client := fake.NewClientset(object)
 	c, err := New(Config{
-		Node: node, Client: clustertest.New(nil, client), Runtimes: []Runtime{runtimes.Default().Containers}, Recorder: discard{},
+		Node: node, Client: clustertest.New(nil, client), Runtimes: []Runtime{runtimes[0].Containers}, Recorder: discard{},
 		Clock: clock.RealClock{},
 	})
 	require.NoError(b, err)

@@ -21,38 +21,42 @@ const (
 
 const (
 	userAgent = "kube-probe"
-	// absentRetry is the longest time until a container that does not exist yet is looked for again.
-	absentRetry = 2 * time.Second
+	// absentRetry is the time until a container that does not exist yet is looked for again. It doubles up to longestAbsentRetry. The
+	// agent can never find the containers of a static Pod, because the API has another UID.
+	absentRetry        = 2 * time.Second
+	longestAbsentRetry = 30 * time.Second
 )
 
-// run runs a probe once. It returns when to run it before the end of its period, or zero. It runs without the mutex,
+// run runs a probe once. It returns when to run it again, if that is not the end of its period. It runs without the mutex,
 // so it works with a copy of what sync may change.
-func (c *Controller) run(ctx context.Context, p *probe) (sooner time.Time) {
+func (c *Controller) run(ctx context.Context, p *probe) rerun {
 	c.mu.Lock()
 	pod, container, spec, version, ip := p.pod, p.container, p.spec, p.version, p.pod.ip
 	c.mu.Unlock()
 	now := c.config.Clock.Now()
 	found, err := pod.instances.find(ctx, c.config.Clock, c.config.Runtimes, pod.key, container)
+	absent := err == nil && (found == nil || found.state == runtimeapi.ContainerState_CONTAINER_CREATED)
+	wait := p.absence(absent)
 	switch {
 	// Without an answer of the runtime there is no result, and what is published stays.
 	case err != nil:
 		klog.FromContext(ctx).V(4).Info("The runtime does not answer a probe", "pod", klog.KRef(pod.key.namespace, pod.key.name), "err", err)
-		return time.Time{}
+		return rerun{}
 	// The container has not started. It is looked for again soon, so that its probe begins in time.
-	case found == nil, found.state == runtimeapi.ContainerState_CONTAINER_CREATED:
-		return now.Add(absentRetry)
+	case absent:
+		return rerun{at: now.Add(wait), late: wait > absentRetry}
 	// A container that ended cannot be probed. It counts as failed at once for this run.
 	case found.state == runtimeapi.ContainerState_CONTAINER_EXITED:
 		c.record(p, version, found.id, handler.Result{
 			Outcome: handler.Failed, Output: fmt.Sprintf("Container(%s) is Non-running", container),
 		})
-		return time.Time{}
+		return rerun{}
 	case found.state != runtimeapi.ContainerState_CONTAINER_RUNNING:
-		return time.Time{}
+		return rerun{}
 	}
 	// The delay counts from the start of this instance, so it applies again after a restart.
 	if ready := found.startedAt.Add(seconds(spec.InitialDelaySeconds)); now.Before(ready) {
-		return ready
+		return rerun{at: ready}
 	}
 	result := handler.Run(ctx, handler.Target{Runtime: found.runtime, ID: found.id, IP: ip, UserAgent: userAgent},
 		&spec.ProbeHandler, seconds(spec.TimeoutSeconds))
@@ -60,7 +64,20 @@ func (c *Controller) run(ctx context.Context, p *probe) (sooner time.Time) {
 		result = c.doubt(ctx, p, container, found.id, result)
 	}
 	c.record(p, version, found.id, result)
-	return time.Time{}
+	return rerun{}
+}
+
+// absence returns the time until an absent container is looked for again. Only the run of the probe calls it, and at most one runs.
+func (p *probe) absence(absent bool) time.Duration {
+	switch {
+	case !absent:
+		p.absent = 0
+	case p.absent == 0:
+		p.absent = absentRetry
+	default:
+		p.absent = min(2*p.absent, longestAbsentRetry)
+	}
+	return p.absent
 }
 
 // doubt looks at the container again after a command that did not run. If the instance has ended, this is the reason,

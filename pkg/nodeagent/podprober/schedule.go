@@ -53,6 +53,14 @@ type probe struct {
 	apart bool
 	// cancel ends the current run.
 	cancel context.CancelFunc
+	// absent is the time between the last two looks for a container that does not exist. Only a run uses it, without the mutex.
+	absent time.Duration
+}
+
+// rerun is when a probe runs again, if at is not zero. It is earlier than the end of the period, except if late is set.
+type rerun struct {
+	at   time.Time
+	late bool
 }
 
 // pod is a Pod with probes.
@@ -78,8 +86,8 @@ func seconds(n int32) time.Duration { return time.Duration(max(1, n)) * time.Sec
 // The caller holds mu for all methods except Run and finish.
 type schedule struct {
 	clock clock.WithTicker
-	// run runs a probe once, without the mutex, and returns when to run it before the end of its period, or zero.
-	run  func(ctx context.Context, p *probe) (sooner time.Time)
+	// run runs a probe once, without the mutex.
+	run  func(ctx context.Context, p *probe) rerun
 	wake chan struct{}
 	// phase returns by how much the second run of a probe comes before the end of the first period. A new PodProbeMarker starts
 	// the probes of all its Pods together. Without it, they would stay together, and delay each other in every period.
@@ -98,7 +106,7 @@ type schedule struct {
 }
 
 // newSchedule returns a schedule without probes. It starts nothing; call Run.
-func newSchedule(clock clock.WithTicker, mu *sync.Mutex, run func(context.Context, *probe) time.Time) *schedule {
+func newSchedule(clock clock.WithTicker, mu *sync.Mutex, run func(context.Context, *probe) rerun) *schedule {
 	return &schedule{
 		clock: clock, mu: mu, run: run, wake: make(chan struct{}, 1), probes: map[probeKey]*probe{}, pods: map[podKey]*pod{},
 		phase: rand.N[time.Duration], // Spreading load needs no secret.
@@ -172,7 +180,7 @@ func (s *schedule) start(ctx context.Context, pod *pod) {
 
 // finish frees the place of a probe, plans its next run, and starts those that waited for a place. It takes the
 // mutex. A probe that was removed during its run is not planned again.
-func (s *schedule) finish(ctx context.Context, p *probe, sooner time.Time) {
+func (s *schedule) finish(ctx context.Context, p *probe, again rerun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pod := p.pod
@@ -182,14 +190,17 @@ func (s *schedule) finish(ctx context.Context, p *probe, sooner time.Time) {
 	pod.running--
 	p.running = false
 	if s.probes[p.key] == p {
-		// The spec may have asked for another time during the run (again). The result of the run may ask for an
-		// earlier one (sooner).
+		// The spec may have asked for another time during the run (p.again). The result of the run may ask for another one, too.
 		next := p.due
 		if !p.again {
 			next = s.next(p)
 		}
-		if !sooner.IsZero() {
-			next = earlier(next, sooner)
+		switch {
+		case again.at.IsZero():
+		case again.late && !p.again:
+			next = again.at
+		default:
+			next = earlier(next, again.at)
 		}
 		p.again = false
 		s.at(p, next)

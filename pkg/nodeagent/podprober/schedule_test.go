@@ -20,11 +20,11 @@ func TestProbesThatBeginTogetherDriftApart(t *testing.T) {
 		const pods, period = 200, 10 * time.Second
 		var mu, seen sync.Mutex
 		ran := map[string][]time.Time{}
-		s := newSchedule(clock.RealClock{}, &mu, func(_ context.Context, p *probe) time.Time {
+		s := newSchedule(clock.RealClock{}, &mu, func(_ context.Context, p *probe) rerun {
 			seen.Lock()
 			defer seen.Unlock()
 			ran[p.key.pod.name] = append(ran[p.key.pod.name], time.Now())
-			return time.Time{}
+			return rerun{}
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()

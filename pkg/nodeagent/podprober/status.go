@@ -22,8 +22,8 @@ const (
 	// A changed state is written at once, up to a burst, and then once in a second.
 	writesPerSecond = 1
 	writeBurst      = 5
-	// messageInterval is the least time from any write to one that only changes messages. A message that changes in each
-	// period, such as a time or a count, would otherwise cause a write in each.
+	// messageInterval is the least time from any write to one that only changes messages. So one write has the messages of several
+	// Pods. See also pace.
 	messageInterval = 5 * time.Second
 	// leastRefresh is how old a report becomes before its times are written again. Each node adds a random part.
 	leastRefresh = 600 * time.Second
@@ -36,9 +36,8 @@ func publishedIn(status *v1alpha1.NodePodProbeStatus) map[probeKey]*v1alpha1.Con
 	states := map[probeKey]*v1alpha1.ContainerProbeState{}
 	for i := range status.PodProbeStatuses {
 		entry := &status.PodProbeStatuses[i]
-		pod := podKey{entry.Namespace, entry.Name, types.UID(entry.UID)}
 		for j := range entry.ProbeStates {
-			states[probeKey{pod, entry.ProbeStates[j].Name}] = &entry.ProbeStates[j]
+			states[probeKey{keyOf(entry), entry.ProbeStates[j].Name}] = &entry.ProbeStates[j]
 		}
 	}
 	return states
@@ -56,6 +55,7 @@ func (c *Controller) report(ctx context.Context, _ types.NamespacedName) (reconc
 	node, unseen := c.wrote.Newer(cached, now)
 	// The results are for the probes of the cached spec, but the comparison is with what was written last.
 	status := c.status(cached)
+	held := c.paces.hold(&node.Status, status, now)
 	if c.wroteAt.IsZero() {
 		c.wroteAt = now
 	}
@@ -78,14 +78,23 @@ func (c *Controller) report(ctx context.Context, _ types.NamespacedName) (reconc
 			slot.CancelAt(now)
 		}
 	}
-	// Once the cache is believed again, it may differ.
-	if unseen > 0 {
-		wait = min(wait, unseen)
+	// Once the cache is believed again, it may differ. A message that was held back is written when it is due.
+	for _, sooner := range []time.Duration{unseen, held} {
+		if sooner > 0 {
+			wait = min(wait, sooner)
+		}
 	}
 	if wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	return c.write(ctx, cached, status)
+	result, err := c.write(ctx, cached, status)
+	if err == nil {
+		c.paces.wrote(&node.Status, status, now)
+		if held > 0 {
+			result.RequeueAfter = min(result.RequeueAfter, held)
+		}
+	}
+	return result, err
 }
 
 // write patches the status. The agent is its only writer, so the patch needs no resourceVersion. The UID makes sure that the
@@ -184,8 +193,18 @@ func differ(a, b *v1alpha1.NodePodProbeStatus) difference {
 		return state
 	}
 	found := same
-	for key, is := range after {
-		was := before[key]
+	for i := range b.PodProbeStatuses {
+		found = max(found, differOfPod(before, &b.PodProbeStatuses[i]))
+	}
+	return found
+}
+
+// differOfPod compares the states of one Pod with the published ones.
+func differOfPod(published map[probeKey]*v1alpha1.ContainerProbeState, entry *v1alpha1.PodProbeStatus) difference {
+	found := same
+	for i := range entry.ProbeStates {
+		is := &entry.ProbeStates[i]
+		was := published[probeKey{keyOf(entry), is.Name}]
 		switch {
 		case was == nil || was.State != is.State:
 			return state
@@ -194,4 +213,9 @@ func differ(a, b *v1alpha1.NodePodProbeStatus) difference {
 		}
 	}
 	return found
+}
+
+// keyOf returns the key of the Pod of an entry.
+func keyOf(entry *v1alpha1.PodProbeStatus) podKey {
+	return podKey{entry.Namespace, entry.Name, types.UID(entry.UID)}
 }
