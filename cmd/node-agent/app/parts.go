@@ -63,7 +63,9 @@ func informerChecks(parts *[]part) []server.Check {
 
 // newParts creates the parts that the feature gates enable. It starts nothing. The first part writes the event about
 // the versions, and ends after it.
-func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events record.EventBroadcaster) ([]part, error) {
+func newParts(
+	ctx context.Context, config *Config, runtimes cri.Runtimes, choice *cri.Choice, events record.EventBroadcaster,
+) ([]part, error) {
 	recorder := func(suffix string) record.EventRecorder {
 		return events.NewRecorder(cluster.Scheme, corev1.EventSource{Component: component + "-" + suffix, Host: config.NodeName})
 	}
@@ -79,7 +81,7 @@ func newParts(ctx context.Context, config *Config, runtimes cri.Runtimes, events
 		parts = append(parts, part{podInformer, containers.Synced, containers.Run})
 	}
 	if config.Gates.Enabled(features.KruiseDaemon) {
-		puller, err := newImagePuller(config, runtimes, recorder("imagepuller"), klog.FromContext(ctx))
+		puller, err := newImagePuller(config, choice, recorder("imagepuller"), klog.FromContext(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -116,15 +118,22 @@ func newContainerReporter(config *Config, runtimes cri.Runtimes, recorder record
 // newImagePuller creates the controller that pulls images. An invalid credential plugin is logged and skipped, so
 // that the other plugins and the Secrets still work.
 func newImagePuller(
-	config *Config, runtimes cri.Runtimes, recorder record.EventRecorder, logger klog.Logger,
+	config *Config, choice *cri.Choice, recorder record.EventRecorder, logger klog.Logger,
 ) (*imagepuller.Controller, error) {
 	plugins, err := credentials.LoadPlugins(config.PluginConfigFile, config.PluginBinDir, clock.RealClock{})
 	if err != nil {
 		logger.Error(err, "Skipped credential provider plugins")
 	}
 	return imagepuller.New(imagepuller.Config{
-		Node: config.NodeName, Client: config.Client, Images: runtimes.Default().Images, Plugins: plugins, MaxPulls: config.MaxPulls,
+		Node: config.NodeName, Client: config.Client, Plugins: plugins, MaxPulls: config.MaxPulls,
 		Recorder: recorder, Clock: clock.RealClock{},
+		Images: func(ctx context.Context) (imagepuller.Images, error) {
+			runtime, err := choice.Runtime(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return runtime.Images, nil
+		},
 		Secrets: func(ctx context.Context) ([]corev1.Secret, error) {
 			list, err := config.Client.PullSecrets(ctx, config.NodeName)
 			if err != nil {

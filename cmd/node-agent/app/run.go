@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	_ "k8s.io/component-base/metrics/prometheus/restclient" // Registers rest_client_*.
@@ -60,14 +61,15 @@ func Run(ctx context.Context, config *Config) (err error) {
 	}
 	// The connections are closed after all parts have ended, even if ctx has ended.
 	defer func() { err = errors.Join(err, runtimes.Close(context.WithoutCancel(ctx))) }()
-	check = cri.NewCheck(runtimes, clock.RealClock{})
+	choice := cri.NewChoice(runtimes, func(ctx context.Context) (string, error) { return runtimeOf(ctx, config) })
+	check = cri.NewCheck(choice, clock.RealClock{})
 
 	events := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{
 		LRUCacheSize: rememberedEvents,
 	}))
 	defer events.Shutdown()
 	events.StartRecordingToSink(cluster.Sink(ctx, config.Client))
-	if parts, err = newParts(ctx, config, runtimes, events); err != nil {
+	if parts, err = newParts(ctx, config, runtimes, choice, events); err != nil {
 		return errors.Join(err, closeAll(servers))
 	}
 	return serve(ctx, servers, parts)
@@ -88,6 +90,15 @@ func findRuntimes(ctx context.Context, config *Config) (cri.Runtimes, error) {
 		return nil, fmt.Errorf("find container runtime: %w", err)
 	}
 	return cri.Detect(ctx, sockets)
+}
+
+// runtimeOf returns the name and version of the runtime that the Node of this node names.
+func runtimeOf(ctx context.Context, config *Config) (string, error) {
+	node, err := config.Client.Nodes().Get(ctx, config.NodeName, metav1.GetOptions{ResourceVersion: "0"})
+	if err != nil {
+		return "", fmt.Errorf("get Node %s: %w", config.NodeName, err)
+	}
+	return node.Status.NodeInfo.ContainerRuntimeVersion, nil
 }
 
 // serve runs the servers and the parts in parallel until ctx ends. If a server fails, the others stop. It returns when all

@@ -20,6 +20,7 @@ import (
 // implement it with fake clientsets (clustertest).
 type Interface interface {
 	Pods(namespace string) Pods
+	Nodes() Nodes
 	Events(namespace string) Events
 	NodeImages() NodeImages
 	NodePodProbes() NodePodProbes
@@ -40,6 +41,11 @@ type Pods interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (*corev1.Pod, error)
 	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions,
 		subresources ...string) (*corev1.Pod, error)
+}
+
+// Nodes reads Nodes.
+type Nodes interface {
+	Get(ctx context.Context, name string, options metav1.GetOptions) (*corev1.Node, error)
 }
 
 // Events writes the Events of one namespace.
@@ -115,6 +121,11 @@ func clientFor(config *rest.Config, transport *http.Client, path string, version
 // Pods implements Interface.
 func (c *Client) Pods(namespace string) Pods {
 	return &resource[corev1.Pod, corev1.PodList, *corev1.Pod, *corev1.PodList]{c.core, "pods", namespace}
+}
+
+// Nodes implements Interface.
+func (c *Client) Nodes() Nodes {
+	return &resource[corev1.Node, corev1.NodeList, *corev1.Node, *corev1.NodeList]{c.core, "nodes", ""}
 }
 
 // Events implements Interface.

@@ -41,6 +41,8 @@ type node struct {
 	onStop  func(id string)
 	// noKubelet keeps stopped containers stopped.
 	noKubelet bool
+	// asked is how many states of containers were asked for.
+	asked int
 	// away makes every call to the runtime fail.
 	away bool
 }
@@ -209,6 +211,7 @@ func (n *node) ListContainers(_ context.Context, filter *runtimeapi.ContainerFil
 func (n *node) ContainerStatus(_ context.Context, id string, _ bool) (*runtimeapi.ContainerStatusResponse, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.asked++
 	c := n.find(id)
 	if c == nil {
 		return nil, status.Error(codes.NotFound, id)

@@ -53,13 +53,13 @@ type answer struct {
 	until time.Time
 }
 
-// AddTo adds the credentials that the matching plugins return for an image. The error names the plugins that failed;
-// the credentials of the others are added anyway. image is the full name, for example docker.io/library/nginx. It can
+// AddTo adds the credentials that the matching plugins return for an image. It returns the names of the plugins that failed; the
+// credentials of the others are added anyway. The error is for the log alone: it can hold output of a plugin. image is the full name, for example docker.io/library/nginx. It can
 // block for pluginTimeout for each plugin; ctx limits it.
-func (p *Plugins) AddTo(ctx context.Context, keyring *Keyring, image string) error {
+func (p *Plugins) AddTo(ctx context.Context, keyring *Keyring, image string) (failed []string, _ error) {
 	target, err := parsePattern(image)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var errs []error
 	for _, plugin := range p.list {
@@ -71,10 +71,11 @@ func (p *Plugins) AddTo(ctx context.Context, keyring *Keyring, image string) err
 			err = errors.Join(err, keyring.Add(text, Credential{Username: auth[text].Username, Password: auth[text].Password}))
 		}
 		if err != nil {
+			failed = append(failed, plugin.name)
 			errs = append(errs, fmt.Errorf("credential provider plugin %s: %w", plugin.name, err))
 		}
 	}
-	return errors.Join(errs...)
+	return failed, errors.Join(errs...)
 }
 
 // ask returns the cached answer of the plugin, or runs the plugin if nothing is cached. Errors are not cached.

@@ -68,7 +68,7 @@ const jane = `"auth":{"*.example.com":{"username":"jane","password":"x"}}`
 func lookup(t *testing.T, plugins *credentials.Plugins, image string) ([]credentials.Credential, error) {
 	t.Helper()
 	var keyring credentials.Keyring
-	err := plugins.AddTo(t.Context(), &keyring, image)
+	_, err := plugins.AddTo(t.Context(), &keyring, image)
 	return keyring.Lookup(image), err
 }
 
@@ -191,7 +191,9 @@ func TestPluginEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	var keyring credentials.Keyring
 	began := time.Now()
-	assert.ErrorIs(t, plugins.AddTo(ctx, &keyring, "example.com/app"), context.DeadlineExceeded)
+	failed, err := plugins.AddTo(ctx, &keyring, "example.com/app")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.Equal(t, []string{"slow"}, failed)
 	assert.Less(t, time.Since(began), 10*time.Second)
 }
 

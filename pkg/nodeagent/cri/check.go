@@ -15,7 +15,7 @@ import (
 // checkTTL is how long the result of a check is cached. Probes of the kubelet and scrapes may ask more often.
 const checkTTL = 10 * time.Second
 
-// othersTimeout limits the check of the runtimes that are not the default one. It is shorter than the timeout of the readiness probe.
+// othersTimeout limits the check of the runtimes that the kubelet does not use. It is shorter than the timeout of the readiness probe.
 const othersTimeout = 3 * time.Second
 
 var up = metrics.NewGaugeVec(&metrics.GaugeOpts{
@@ -28,11 +28,11 @@ var up = metrics.NewGaugeVec(&metrics.GaugeOpts{
 // RegisterMetrics registers the metrics of this package. Only the first call has an effect.
 var RegisterMetrics = sync.OnceFunc(func() { legacyregistry.MustRegister(up, requestSeconds) })
 
-// Check checks that the default runtime answers. Use it for readiness, not for liveness: the connections recover without a
+// Check checks that the runtime of the kubelet answers. Use it for readiness, not for liveness: the connections recover without a
 // restart of the agent. Whether the other runtimes answer is shown in the metric alone: the node may have one that nothing uses.
 type Check struct {
-	runtimes Runtimes
-	clock    clock.PassiveClock
+	choice *Choice
+	clock  clock.PassiveClock
 
 	// mu guards asked and err. It is held during the calls, so concurrent callers share one result.
 	mu    sync.Mutex
@@ -41,8 +41,8 @@ type Check struct {
 }
 
 // NewCheck creates a check. It asks each runtime for its version at most every 10 seconds.
-func NewCheck(runtimes Runtimes, clock clock.PassiveClock) *Check {
-	return &Check{runtimes: runtimes, clock: clock}
+func NewCheck(choice *Choice, clock clock.PassiveClock) *Check {
+	return &Check{choice: choice, clock: clock}
 }
 
 // Check returns the last result. If that is too old, it asks the runtimes again.
@@ -55,18 +55,24 @@ func (c *Check) Check(ctx context.Context) error {
 	}
 	others, cancel := context.WithTimeout(ctx, othersTimeout)
 	defer cancel()
+	used, err := c.choice.Runtime(others)
+	if err != nil {
+		// Only pulls need the choice. The agent can do its other work.
+		klog.FromContext(ctx).V(2).Info("Cannot choose a container runtime", "reason", err)
+		used = c.choice.runtimes[0]
+	}
 	var asked sync.WaitGroup
-	for _, runtime := range c.runtimes {
-		if runtime == c.runtimes.Default() {
+	for _, runtime := range c.choice.runtimes {
+		if runtime == used {
 			continue
 		}
 		asked.Go(func() {
 			if err := ask(others, runtime); err != nil {
-				klog.FromContext(ctx).V(2).Info("A container runtime that is not the default one does not answer", "err", err)
+				klog.FromContext(ctx).V(2).Info("A container runtime that the kubelet does not use does not answer", "err", err)
 			}
 		})
 	}
-	c.err = ask(ctx, c.runtimes.Default())
+	c.err = ask(ctx, used)
 	asked.Wait()
 	c.asked = now
 	if ctx.Err() != nil {

@@ -38,15 +38,15 @@ func TestContainerd(t *testing.T) {
 	stop := critest.StartContainerd(t, dir)
 	runtimes := detect(t, dir)
 	require.Len(t, runtimes, 1)
-	assert.Equal(t, "containerd", runtimes.Default().Name)
-	assert.NotEmpty(t, runtimes.Default().Version)
-	assert.Equal(t, filepath.Join(dir, "containerd/containerd.sock"), runtimes.Default().Socket)
-	require.NoError(t, cri.NewCheck(runtimes, clock.RealClock{}).Check(t.Context()))
+	assert.Equal(t, "containerd", runtimes[0].Name)
+	assert.NotEmpty(t, runtimes[0].Version)
+	assert.Equal(t, filepath.Join(dir, "containerd/containerd.sock"), runtimes[0].Socket)
+	require.NoError(t, cri.NewCheck(cri.NewChoice(runtimes, names("")), clock.RealClock{}).Check(t.Context()))
 
 	stop()
-	require.NoError(t, os.Remove(runtimes.Default().Socket))
+	require.NoError(t, os.Remove(runtimes[0].Socket))
 	fake := testingclock.NewFakePassiveClock(time.Unix(0, 0))
-	check := cri.NewCheck(runtimes, fake)
+	check := cri.NewCheck(cri.NewChoice(runtimes, names("")), fake)
 	require.Error(t, check.Check(t.Context()))
 
 	critest.StartContainerd(t, dir)
@@ -56,7 +56,7 @@ func TestContainerd(t *testing.T) {
 		fake.SetTime(now)
 		return check.Check(t.Context()) == nil
 	}, 30*time.Second, 100*time.Millisecond)
-	images, err := runtimes.Default().Images.ListImages(t.Context(), nil)
+	images, err := runtimes[0].Images.ListImages(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Empty(t, images)
 }

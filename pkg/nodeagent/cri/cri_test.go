@@ -27,6 +27,11 @@ func runDir(t *testing.T) string {
 	return dir
 }
 
+// names returns a function for cri.NewChoice.
+func names(version string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return version, nil }
+}
+
 type found struct{ Socket, Name string }
 
 // Cases node-agent 2, 3, 4, 5, 6.
@@ -127,7 +132,6 @@ func TestDetect(t *testing.T) {
 				got = append(got, found{socket, runtime.Name})
 			}
 			assert.Equal(t, test.want, got)
-			assert.Same(t, runtimes[0], runtimes.Default())
 			assert.Same(t, runtimes[0], runtimes.Named(runtimes[0].Name))
 			assert.Nil(t, runtimes.Named("docker"))
 			assert.NoError(t, runtimes.Close(t.Context()))
@@ -153,7 +157,7 @@ func TestCheckSocketReturns(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, runtimes.Close(context.WithoutCancel(t.Context()))) })
 	clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
-	check := cri.NewCheck(runtimes, clock)
+	check := cri.NewCheck(cri.NewChoice(runtimes, names("")), clock)
 	require.NoError(t, check.Check(t.Context()))
 
 	server.Stop()
@@ -174,13 +178,13 @@ func TestCheckSocketReturns(t *testing.T) {
 	}, 20*time.Second, 50*time.Millisecond)
 	// The image service has a connection of its own, which may learn later that the old runtime is gone.
 	assert.Eventually(t, func() bool {
-		images, err := runtimes.Default().Images.ListImages(t.Context(), nil)
+		images, err := runtimes[0].Images.ListImages(t.Context(), nil)
 		return err == nil && len(images) == 0
 	}, 20*time.Second, 50*time.Millisecond)
 }
 
 // A runtime that nothing uses may be stopped while the agent runs. The metric shows it.
-func TestCheckNeedsTheDefaultRuntimeAlone(t *testing.T) {
+func TestCheckNeedsTheRuntimeOfTheKubeletAlone(t *testing.T) {
 	cri.RegisterMetrics()
 	dir := runDir(t)
 	sockets := []string{filepath.Join(dir, "first.sock"), filepath.Join(dir, "second.sock"), filepath.Join(dir, "third.sock")}
@@ -191,7 +195,7 @@ func TestCheckNeedsTheDefaultRuntimeAlone(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, runtimes.Close(context.WithoutCancel(t.Context()))) })
 	clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
-	check := cri.NewCheck(runtimes, clock)
+	check := cri.NewCheck(cri.NewChoice(runtimes, names("")), clock)
 	require.NoError(t, check.Check(t.Context()))
 
 	second.Stop()
@@ -220,7 +224,7 @@ func TestCheckIgnoresACanceledCaller(t *testing.T) {
 	runtimes, err := cri.Detect(t.Context(), []string{socket})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, runtimes.Close(context.WithoutCancel(t.Context()))) })
-	check := cri.NewCheck(runtimes, testingclock.NewFakePassiveClock(time.Unix(0, 0)))
+	check := cri.NewCheck(cri.NewChoice(runtimes, names("")), testingclock.NewFakePassiveClock(time.Unix(0, 0)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.Error(t, check.Check(ctx))
@@ -232,7 +236,7 @@ func TestStopMayTakeTwoMinutesBeyondTheGracePeriod(t *testing.T) {
 	server := critest.Start(t, socket, "containerd", "2.1.0")
 	runtimes, err := cri.Detect(t.Context(), []string{socket})
 	require.NoError(t, err)
-	require.NoError(t, runtimes.Default().Containers.StopContainer(t.Context(), "a", 30))
+	require.NoError(t, runtimes[0].Containers.StopContainer(t.Context(), "a", 30))
 	assert.InDelta(t, 150, server.AllowedForStop().Seconds(), 20, "30 s for the container and 2 min for a busy runtime")
 	assert.NoError(t, runtimes.Close(t.Context()))
 }

@@ -40,11 +40,6 @@ func Detect(ctx context.Context, sockets []string) (Runtimes, error) {
 	return runtimes, nil
 }
 
-// Default returns the runtime for work that belongs to no container, such as pulling images.
-func (r Runtimes) Default() *Runtime {
-	return r[0]
-}
-
 // Named returns the runtime with the given name, or nil. The name is the scheme of a container ID.
 func (r Runtimes) Named(name string) *Runtime {
 	for _, runtime := range r {

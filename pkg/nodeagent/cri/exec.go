@@ -24,7 +24,7 @@ const MaxOutput = 128 << 10
 const maxAnswer = MaxOutput + 1<<10
 
 var (
-	// ErrTimedOut means that the command ran longer than its timeout.
+	// ErrTimedOut means that the runtime said that the command ran longer than its timeout.
 	ErrTimedOut = errors.New("timed out")
 	// ErrNotStarted means that the runtime answered that it could not run the command: there is no such program, or the container
 	// does not run.
@@ -33,8 +33,9 @@ var (
 	ErrTooMuchOutput = fmt.Errorf("the output is longer than %d KiB", MaxOutput>>10)
 )
 
-// lateAnswer is how long the runtime may take to stop a command after its timeout.
-const lateAnswer = 2 * time.Second
+// LateAnswer is how long the runtime may take beyond the timeout of a command. Its clock for the timeout starts when the command has
+// started, which takes seconds on a busy node.
+const LateAnswer = 30 * time.Second
 
 // containers is a runtime service with its own ExecSync. The client of Kubernetes reads up to 16 MiB of output, and formats
 // all of it into an error and the command into a log line.
@@ -43,6 +44,8 @@ type containers struct {
 	// conn is a connection of its own, because the one of the embedded service has another limit for answers.
 	conn   *grpc.ClientConn
 	client runtimeapi.RuntimeServiceClient
+	// late is LateAnswer, except in tests.
+	late time.Duration
 }
 
 // withExec replaces the ExecSync of service. It connects with the first call. The short delays of the connection let
@@ -56,7 +59,7 @@ func withExec(service internalapi.RuntimeService, socket string) (internalapi.Ru
 	if err != nil {
 		return nil, fmt.Errorf("connect for commands: %w", err)
 	}
-	return &containers{RuntimeService: service, conn: conn, client: runtimeapi.NewRuntimeServiceClient(conn)}, nil
+	return &containers{RuntimeService: service, conn: conn, client: runtimeapi.NewRuntimeServiceClient(conn), late: LateAnswer}, nil
 }
 
 // Close implements internalapi.RuntimeService.
@@ -68,7 +71,7 @@ func (c *containers) Close(ctx context.Context) error {
 // if the command failed, ErrTimedOut, ErrTooMuchOutput, ErrNotStarted, or the error of a call that failed. Only the text of the
 // last two comes from the runtime, which may mention the command.
 func (c *containers) ExecSync(ctx context.Context, id string, cmd []string, timeout time.Duration) (stdout, stderr []byte, err error) {
-	deadline := time.Now().Add(timeout + lateAnswer)
+	deadline := time.Now().Add(timeout + c.late)
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	// CRI counts in whole seconds, so the timeout is rounded up. A zero would mean no timeout.
@@ -78,11 +81,11 @@ func (c *containers) ExecSync(ctx context.Context, id string, cmd []string, time
 	late := !time.Now().Before(deadline)
 	switch {
 	case err == nil:
-	// The caller gave up, or the runtime answers nothing at all. Neither says anything about the command.
-	case ctx.Err() != nil || late && !c.answers(ctx):
-		return nil, nil, fmt.Errorf("the runtime does not answer: %w", err)
-	// The runtime answers, so the command is what takes too long.
-	case late || status.Code(err) == codes.DeadlineExceeded:
+	// The caller gave up, or the runtime is late: it may be busy, or wait for the output of a process that the command left behind.
+	// Neither says anything about the command.
+	case ctx.Err() != nil || late:
+		return nil, nil, fmt.Errorf("the runtime did not answer within %v after the timeout of the command: %w", c.late, err)
+	case status.Code(err) == codes.DeadlineExceeded:
 		return nil, nil, fmt.Errorf("%w after %v", ErrTimedOut, timeout)
 	case status.Code(err) == codes.ResourceExhausted:
 		return nil, nil, ErrTooMuchOutput
@@ -95,13 +98,4 @@ func (c *containers) ExecSync(ctx context.Context, id string, cmd []string, time
 		err = utilexec.CodeExitError{Err: fmt.Errorf("exit status %d", code), Code: code}
 	}
 	return response.GetStdout(), response.GetStderr(), err
-}
-
-// answers returns true if the runtime answers other calls. It then waits for the output of a command that has timed out: a process
-// that the command left behind still has it open.
-func (c *containers) answers(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, lateAnswer)
-	defer cancel()
-	_, err := c.Version(ctx, "")
-	return err == nil
 }

@@ -68,7 +68,7 @@ func TestCommands(t *testing.T) {
 				}
 				return tc.response, tc.err
 			})
-			stdout, stderr, err := runtimes.Default().Containers.ExecSync(t.Context(), "A", []string{"check", "now"}, 1500*time.Millisecond)
+			stdout, stderr, err := runtimes[0].Containers.ExecSync(t.Context(), "A", []string{"check", "now"}, 1500*time.Millisecond)
 			tc.check(t, err)
 			if tc.response != nil && !errors.Is(err, cri.ErrTooMuchOutput) {
 				assert.True(t, bytes.Equal(tc.response.Stdout, stdout))
@@ -76,24 +76,4 @@ func TestCommands(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A process that a command left behind keeps its output open, and the runtime waits for it.
-func TestCommandWhoseOutputNeverEnds(t *testing.T) {
-	socket := filepath.Join(runDir(t), "containerd.sock")
-	server := critest.Start(t, socket, "containerd", "2.1.0")
-	runtimes, err := cri.Detect(t.Context(), []string{socket})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, runtimes.Close(context.WithoutCancel(t.Context()))) })
-	server.OnExec(func(ctx context.Context, _ *runtimeapi.ExecSyncRequest) (*runtimeapi.ExecSyncResponse, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	})
-	exec := func() error {
-		_, _, err := runtimes.Default().Containers.ExecSync(t.Context(), "A", []string{"check"}, time.Millisecond)
-		return err
-	}
-	require.ErrorIs(t, exec(), cri.ErrTimedOut)
-	server.Hang()
-	require.NotErrorIs(t, exec(), cri.ErrTimedOut, "a runtime that does not answer is no failure of the command")
 }

@@ -19,9 +19,6 @@ import (
 // MaxOutput is how many bytes of a handler's output are kept. It becomes the message of a probe in the API.
 const MaxOutput = 1024
 
-// lateAnswer is how long a call of the runtime may take after the timeout of the command. The runtime usually answers sooner.
-const lateAnswer = 10 * time.Second
-
 // Outcome says whether a handler succeeded.
 type Outcome int
 
@@ -93,7 +90,7 @@ func Run(ctx context.Context, target Target, handler *corev1.ProbeHandler, timeo
 // run runs a command in the container. The runtime enforces the timeout; the context is a limit for a runtime that
 // does not.
 func run(ctx context.Context, target Target, command []string, timeout time.Duration) Result {
-	ctx, cancel := context.WithTimeout(ctx, timeout+lateAnswer)
+	ctx, cancel := context.WithTimeout(ctx, timeout+cri.LateAnswer)
 	defer cancel()
 	stdout, stderr, err := target.Runtime.ExecSync(ctx, target.ID, command, timeout)
 	var exit utilexec.ExitError

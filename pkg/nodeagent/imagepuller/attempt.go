@@ -31,7 +31,12 @@ func (c *Controller) present(ctx context.Context, t *task) (string, error) {
 	if err != nil || t.always {
 		return "", err
 	}
-	response, err := c.config.Images.ImageStatus(ctx, &runtimeapi.ImageSpec{Image: ref.asked}, false)
+	// Without a runtime, the pull tells why.
+	images, err := c.config.Images(ctx)
+	if err != nil {
+		return "", nil //nolint:nilerr // See above.
+	}
+	response, err := images.ImageStatus(ctx, &runtimeapi.ImageSpec{Image: ref.full}, false)
 	if err != nil {
 		// A failing runtime reports its error again when the pull starts.
 		klog.FromContext(ctx).V(2).Info("Failed to check whether the image is present", "err", err)
@@ -59,22 +64,29 @@ func (c *Controller) attempt(ctx context.Context, t *task, later bool) (string, 
 			return id, err
 		}
 	}
+	images, err := c.config.Images(ctx)
+	if err != nil {
+		return "", awayError{noChoice, err}
+	}
 	// The credentials are gathered for each attempt, so a corrected Secret helps the next one.
 	offers, problems, err := c.credentials(ctx, t, ref, later)
 	if err != nil {
 		return "", err
 	}
-	id, err := c.offer(ctx, t, ref, offers)
+	id, err := c.offer(ctx, images, t, ref, offers)
 	if err == nil {
 		return id, nil
 	}
 	// Sources that could not be read may be why the pull failed, so the message has both.
 	err = ended(ctx, err)
 	if len(problems) > 0 {
-		return "", fmt.Errorf("%w; also: %s", err, strings.Join(problems, "; "))
+		return "", fmt.Errorf("%w; also: %s; the log of the node agent on this node says more", err, strings.Join(problems, "; "))
 	}
 	return "", err
 }
+
+// noChoice is the message while it is not known which of several runtimes must pull.
+const noChoice = "cannot choose a container runtime"
 
 // runtimeAhead is how much earlier than this process a runtime may report the same deadline.
 const runtimeAhead = time.Second
@@ -93,6 +105,15 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
+// Problems with credentials, as the message of a failed pull tells them. The owners of all jobs that want the image can read it. So it
+// has no names of Secrets, which can be those of others, and no output of a plugin. The log has them.
+const (
+	secretsUnread  = "failed to read the pull secrets"
+	secretMissing  = "a pull secret does not exist or is not available to node agents"
+	secretUnusable = "a pull secret cannot be used"
+	pluginFailed   = "credential provider plugin %s failed"
+)
+
 // credentials returns the matching credentials, the best match first. problems describes the sources that could not
 // be read; the message of a failed pull includes them.
 func (c *Controller) credentials(
@@ -106,28 +127,32 @@ func (c *Controller) credentials(
 	}
 	for _, secret := range held {
 		if err := keyring.AddSecret(secret); err != nil {
-			problems = append(problems, fmt.Sprintf("pull secret %s: %v", klog.KObj(secret), err))
+			klog.FromContext(ctx).Info("Skipped credentials of a pull secret", "secret", klog.KObj(secret), "reason", err)
+			problems = append(problems, secretUnusable)
 		}
 	}
-	if err := c.config.Plugins.AddTo(ctx, &keyring, ref.repository); err != nil {
-		problems = append(problems, err.Error())
+	failed, err := c.config.Plugins.AddTo(ctx, &keyring, ref.repository)
+	if err != nil {
+		klog.FromContext(ctx).Info("Skipped credential provider plugins", "plugins", failed, "reason", err)
 	}
-	for _, problem := range problems {
-		klog.FromContext(ctx).Info("Skipped credentials", "reason", problem)
+	for _, name := range failed {
+		problems = append(problems, fmt.Sprintf(pluginFailed, name))
 	}
-	return keyring.Lookup(ref.repository), problems, nil
+	return keyring.Lookup(ref.repository), slices.Compact(problems), nil
 }
 
 // offer pulls with one credential after the other until one works. If all fail, the error lists the distinct
 // failures. Without credentials, it pulls anonymously; if there are some, it never does.
-func (c *Controller) offer(ctx context.Context, t *task, ref imageReference, offers []credentials.Credential) (string, error) {
+func (c *Controller) offer(
+	ctx context.Context, images Images, t *task, ref imageReference, offers []credentials.Credential,
+) (string, error) {
 	if len(offers) == 0 {
-		id, err := c.pullWith(ctx, t, ref, nil)
+		id, err := pullWith(ctx, images, t, ref, nil)
 		return id, explain(err, ref, false)
 	}
 	var failures []error
 	for _, offer := range offers {
-		id, err := c.pullWith(ctx, t, ref, &runtimeapi.AuthConfig{
+		id, err := pullWith(ctx, images, t, ref, &runtimeapi.AuthConfig{
 			Username: offer.Username, Password: offer.Password, IdentityToken: offer.IdentityToken, RegistryToken: offer.RegistryToken,
 		})
 		if err == nil {
@@ -149,6 +174,6 @@ func (c *Controller) offer(ctx context.Context, t *task, ref imageReference, off
 }
 
 // pullWith makes one pull request. A nil auth means an anonymous pull.
-func (c *Controller) pullWith(ctx context.Context, t *task, ref imageReference, auth *runtimeapi.AuthConfig) (string, error) {
-	return c.config.Images.PullImage(ctx, &runtimeapi.ImageSpec{Image: ref.asked}, auth, t.sandboxConfig())
+func pullWith(ctx context.Context, images Images, t *task, ref imageReference, auth *runtimeapi.AuthConfig) (string, error) {
+	return images.PullImage(ctx, &runtimeapi.ImageSpec{Image: ref.full}, auth, t.sandboxConfig())
 }

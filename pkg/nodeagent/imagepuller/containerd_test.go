@@ -44,7 +44,7 @@ func containerd(t *testing.T, dir string) Images {
 		require.NoError(c, err)
 	}, time.Minute, 100*time.Millisecond)
 	t.Cleanup(func() { assert.NoError(t, found.Close(context.WithoutCancel(t.Context()))) })
-	return found.Default().Images
+	return found[0].Images
 }
 
 // shortDir creates a folder whose path is short enough for a socket path.
@@ -74,7 +74,7 @@ func pullReally(t *testing.T, images Images, image string, spec v1beta1.ImageTag
 		ObjectMeta: metav1.ObjectMeta{Name: node, UID: "uid-1"}, Spec: v1beta1.NodeImageSpec{Images: map[string]v1beta1.ImageSpec{image: entry}},
 	})
 	c, err := New(Config{
-		Node: node, Client: clustertest.New(nil, client), Images: images, Plugins: &credentials.Plugins{}, Recorder: &record.FakeRecorder{}, Clock: clock.RealClock{},
+		Node: node, Client: clustertest.New(nil, client), Images: using(images), Plugins: &credentials.Plugins{}, Recorder: &record.FakeRecorder{}, Clock: clock.RealClock{},
 		Secrets: func(context.Context) ([]corev1.Secret, error) { return secrets, nil },
 	})
 	require.NoError(t, err)
@@ -161,7 +161,7 @@ func TestRealPulls(t *testing.T) {
 			report := pullReally(t, images, test.image, test.spec, test.passwords...)
 			assert.Equal(t, v1beta1.ImagePhaseSucceeded, report.Phase, report.Message)
 			assert.Regexp(t, "^"+test.image+"@sha256:[0-9a-f]{64}$", report.ImageID)
-			id, err := (&Controller{config: Config{Images: images}}).present(t.Context(), newTask(test.image, &v1beta1.ImageSpec{}, &v1beta1.ImageTagSpec{Tag: test.spec.Tag}))
+			id, err := (&Controller{config: Config{Images: using(images)}}).present(t.Context(), newTask(test.image, &v1beta1.ImageSpec{}, &v1beta1.ImageTagSpec{Tag: test.spec.Tag}))
 			require.NoError(t, err)
 			assert.Equal(t, report.ImageID, test.image+"@"+id, "the runtime finds it again under its name")
 		})

@@ -46,7 +46,8 @@ type Images interface {
 type Config struct {
 	Node   string
 	Client cluster.Interface
-	Images Images
+	// Images returns the runtime that the kubelet uses. It can fail for some time if the node has several.
+	Images func(context.Context) (Images, error)
 	// Secrets returns the existing pull secrets among those that the NodeImage of the node names.
 	Secrets func(context.Context) ([]corev1.Secret, error)
 	Plugins *credentials.Plugins

@@ -152,7 +152,7 @@ func TestPullDeclaredFailedIsCanceled(t *testing.T) {
 func TestDigestIsPulledByItsDigest(t *testing.T) {
 	inWorld(t, wants("nginx", tag(someDigest)), func(w *world) {
 		w.start()
-		assert.Equal(t, []string{"nginx@" + someDigest}, w.runtime.asked())
+		assert.Equal(t, []string{"docker.io/library/nginx@" + someDigest}, w.runtime.asked())
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", someDigest).Phase)
 	})
 }
@@ -293,7 +293,7 @@ func TestOtherNodesAreNotWatched(t *testing.T) {
 		_, err := w.client.AppsV1beta1().NodeImages().Create(t.Context(), other, metav1.CreateOptions{})
 		require.NoError(t, err)
 		agenttest.Pass(time.Minute)
-		assert.Equal(t, []string{"nginx:1"}, w.runtime.asked())
+		assert.Equal(t, []string{"docker.io/library/nginx:1"}, w.runtime.asked())
 	})
 }
 
@@ -372,9 +372,9 @@ func TestNodeImageOfARestoredStoreIsBelieved(t *testing.T) {
 		_, err := w.client.AppsV1beta1().NodeImages().Update(t.Context(), restored, metav1.UpdateOptions{})
 		require.NoError(t, err)
 		agenttest.Pass(20 * time.Second)
-		assert.Equal(t, []string{"nginx:1"}, w.runtime.asked(), "the cache may only be late")
+		assert.Equal(t, []string{"docker.io/library/nginx:1"}, w.runtime.asked(), "the cache may only be late")
 		agenttest.Pass(12 * time.Second)
-		assert.Equal(t, []string{"nginx:1", "nginx:2"}, w.runtime.asked())
+		assert.Equal(t, []string{"docker.io/library/nginx:1", "docker.io/library/nginx:2"}, w.runtime.asked())
 		assert.Equal(t, v1beta1.ImagePhaseSucceeded, w.report("nginx", "2").Phase)
 	})
 }

@@ -79,7 +79,7 @@ func explain(err error, ref imageReference, offered bool) error {
 		return nil
 	}
 	// An image name may contain a phrase, so remove the name before the search.
-	text := strings.ToLower(strings.NewReplacer(ref.full, "", ref.asked, "", ref.repository, "").Replace(err.Error()))
+	text := strings.ToLower(strings.NewReplacer(ref.full, "", ref.repository, "").Replace(err.Error()))
 	code := status.Code(err)
 	i := slices.IndexFunc(causes, func(c cause) bool {
 		return slices.Contains(c.codes, code) ||

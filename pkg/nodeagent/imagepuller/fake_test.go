@@ -52,7 +52,8 @@ func (r *fakeRuntime) ImageStatus(_ context.Context, spec *runtimeapi.ImageSpec,
 	defer r.mu.Unlock()
 	for _, image := range r.images {
 		for _, name := range append(image.GetRepoTags(), image.GetRepoDigests()...) {
-			if strings.HasSuffix(name, spec.GetImage()) {
+			// As with a runtime, the image is found by its full name if it is listed by a short one.
+			if strings.HasSuffix(spec.GetImage(), name) {
 				return &runtimeapi.ImageStatusResponse{Image: image}, nil
 			}
 		}
@@ -79,6 +80,11 @@ func (r *fakeRuntime) PullImage(ctx context.Context, spec *runtimeapi.ImageSpec,
 		return "sha256:pulled", nil
 	}
 	return pull(ctx, asked)
+}
+
+// using returns images for Config.Images.
+func using(images Images) func(context.Context) (Images, error) {
+	return func(context.Context) (Images, error) { return images, nil }
 }
 
 // answers sets the function that handles further requests.
@@ -148,7 +154,7 @@ func inWorld(t *testing.T, ask func(*v1beta1.NodeImage), test func(w *world)) {
 			t: t, client: fake.NewClientset(image), runtime: &fakeRuntime{}, events: record.NewFakeRecorder(1000), stop: func() {},
 		}
 		w.config = Config{
-			Node: node, Client: clustertest.New(nil, w.client), Images: w.runtime, Plugins: &credentials.Plugins{}, Recorder: w.events, Clock: clock.RealClock{},
+			Node: node, Client: clustertest.New(nil, w.client), Images: using(w.runtime), Plugins: &credentials.Plugins{}, Recorder: w.events, Clock: clock.RealClock{},
 			Secrets: func(context.Context) ([]corev1.Secret, error) {
 				w.mu.Lock()
 				defer w.mu.Unlock()

@@ -194,7 +194,7 @@ func TestCredentialsAreTriedInTurn(t *testing.T) {
 			[]string{"the registry requires credentials, and no pull secret or credential provider plugin provides them"}},
 		"none is named": {nil, []corev1.Secret{right}, []string{""}, v1beta1.ImagePhaseFailed, []string{"the registry requires credentials"}},
 		"it is missing": {[]string{"right"}, nil, []string{""}, v1beta1.ImagePhaseFailed,
-			[]string{"the registry requires credentials", "also: pull secret kruise-daemon-config/right does not exist"}},
+			[]string{"the registry requires credentials", "also: a pull secret does not exist or is not available to node agents; the log"}},
 		"one is broken, the other serves": {[]string{"broken", "right"}, []corev1.Secret{
 			{ObjectMeta: metav1.ObjectMeta{Namespace: "kruise-daemon-config", Name: "broken"}, Type: corev1.SecretTypeOpaque}, right,
 		}, []string{"right"}, v1beta1.ImagePhaseSucceeded, nil},
@@ -228,7 +228,7 @@ func TestUnreadableSecretsAreReported(t *testing.T) {
 		w.runtime.answers(guarded)
 		w.start()
 		assert.Contains(t, w.report("example.com/app", "1").Message,
-			`also: failed to read the pull secrets: secrets "right" is forbidden: no access`)
+			"also: failed to read the pull secrets; the log of the node agent")
 	})
 }
 
@@ -306,7 +306,7 @@ func TestAPIOutageUsesNoAttempts(t *testing.T) {
 		w.start()
 		report := w.report("example.com/app", "1")
 		assert.Equal(t, v1beta1.ImagePhasePulling, report.Phase)
-		assert.Equal(t, "trying again in 5s: failed to read the pull secrets: get: the server is currently unable to handle the request",
+		assert.Equal(t, "trying again in 5s: failed to read the pull secrets: the Kubernetes API cannot be reached; the log of the node agent on this node says more",
 			report.Message)
 		assert.Empty(t, w.runtime.asked())
 		agenttest.Pass(2 * time.Minute)
@@ -403,8 +403,8 @@ func TestPluginsAreAskedBesideSecrets(t *testing.T) {
 		"the plugin serves":           {strings.Replace(answer, "PASSWORD", "right", 1), nil, []string{"right"}, v1beta1.ImagePhaseSucceeded, ""},
 		"it fails, the Secret serves": {"exit 1", []corev1.Secret{secret("s", "example.com", "right")}, []string{"right"}, v1beta1.ImagePhaseSucceeded, ""},
 		"the Secret fails, it serves": {strings.Replace(answer, "PASSWORD", "right", 1), []corev1.Secret{secret("s", "example.com", "wrong")}, []string{"wrong", "right"}, v1beta1.ImagePhaseSucceeded, ""},
-		"it fails, and no other is left": {"exit 1", nil, []string{""}, v1beta1.ImagePhaseFailed, "; also: pull secret kruise-daemon-config/s " +
-			"does not exist or is not available to node agents; credential provider plugin p: run "},
+		"it fails, and no other is left": {"exit 1", nil, []string{""}, v1beta1.ImagePhaseFailed, "; also: a pull secret does not " +
+			"exist or is not available to node agents; credential provider plugin p failed; the log of the node agent on this node says more"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

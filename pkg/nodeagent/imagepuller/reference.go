@@ -13,14 +13,13 @@ import (
 // errReference means that the image name is invalid. A retry cannot help.
 var errReference = errors.New("invalid image reference")
 
-// imageReference is an image name in the forms for pulling and for comparing. The runtime gets the name as the user
-// wrote it. Credentials and comparisons use the full name.
+// imageReference is an image name. The runtime gets the full name, for which the credentials are chosen. It could find another
+// registry for a short name, and would send the credentials there.
 type imageReference struct {
-	// asked is the name that the runtime gets: nginx:1.2, or nginx@sha256:….
-	asked string
 	// repository is the full name without tag or digest: docker.io/library/nginx. It selects the credentials.
 	repository string
-	// full is the full name with the tag or digest. digest is true if the reference uses a digest.
+	// full is the full name with the tag or digest: docker.io/library/nginx:1.2, or docker.io/library/nginx@sha256:….
+	// digest is true if the reference uses a digest.
 	full   string
 	digest bool
 }
@@ -32,7 +31,7 @@ func newReference(of imageTag) (imageReference, error) {
 	if r.digest {
 		separator = "@"
 	}
-	r.asked = of.image + separator + of.tag
+	short := of.image + separator + of.tag
 	// The name is checked alone first, because a name with a tag and another tag behind it could parse too.
 	named, err := reference.ParseNormalizedNamed(of.image)
 	if err == nil && !reference.IsNameOnly(named) {
@@ -41,9 +40,9 @@ func newReference(of imageTag) (imageReference, error) {
 	if err != nil {
 		return r, fmt.Errorf("%w %q: %w; use a name such as example.com/team/app", errReference, of.image, err)
 	}
-	full, err := reference.ParseNormalizedNamed(r.asked)
+	full, err := reference.ParseNormalizedNamed(short)
 	if err != nil {
-		return r, fmt.Errorf("%w %q: %w; use a tag such as v1 or a digest such as sha256:…", errReference, r.asked, err)
+		return r, fmt.Errorf("%w %q: %w; use a tag such as v1 or a digest such as sha256:…", errReference, short, err)
 	}
 	r.repository, r.full = named.Name(), full.String()
 	return r, nil

@@ -14,11 +14,11 @@ func TestReference(t *testing.T) {
 		want imageReference
 		err  string
 	}{
-		"short":       {imageTag{"nginx", "1.2"}, imageReference{"nginx:1.2", "docker.io/library/nginx", "docker.io/library/nginx:1.2", false}, ""},
-		"of somebody": {imageTag{"foo/bar", "1"}, imageReference{"foo/bar:1", "docker.io/foo/bar", "docker.io/foo/bar:1", false}, ""},
-		"with a port": {imageTag{"reg:5000/a/b", "1"}, imageReference{"reg:5000/a/b:1", "reg:5000/a/b", "reg:5000/a/b:1", false}, ""},
+		"short":       {imageTag{"nginx", "1.2"}, imageReference{"docker.io/library/nginx", "docker.io/library/nginx:1.2", false}, ""},
+		"of somebody": {imageTag{"foo/bar", "1"}, imageReference{"docker.io/foo/bar", "docker.io/foo/bar:1", false}, ""},
+		"with a port": {imageTag{"reg:5000/a/b", "1"}, imageReference{"reg:5000/a/b", "reg:5000/a/b:1", false}, ""},
 		"digest": {imageTag{"nginx", someDigest}, imageReference{
-			"nginx@" + someDigest, "docker.io/library/nginx", "docker.io/library/nginx@" + someDigest, true}, ""},
+			"docker.io/library/nginx", "docker.io/library/nginx@" + someDigest, true}, ""},
 		"upper case":        {imageTag{"Nginx", "1"}, imageReference{}, `invalid image reference "Nginx"`},
 		"a tag in the name": {imageTag{"nginx:1", "2"}, imageReference{}, "the name already has a tag or digest"},
 		"a blank":           {imageTag{"nginx", "1 2"}, imageReference{}, `invalid image reference "nginx:1 2"`},

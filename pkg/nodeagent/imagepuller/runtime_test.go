@@ -46,7 +46,7 @@ func TestPullsContinueWhenTheSocketReturns(t *testing.T) {
 	wants("nginx", tag("1", tries(600, 9)))(image)
 	client := fake.NewClientset(image)
 	c, err := New(Config{
-		Node: node, Client: clustertest.New(nil, client), Images: runtimes.Default().Images, Plugins: &credentials.Plugins{},
+		Node: node, Client: clustertest.New(nil, client), Images: using(runtimes[0].Images), Plugins: &credentials.Plugins{},
 		Recorder: &record.FakeRecorder{}, Clock: clock.RealClock{},
 		Secrets: func(context.Context) ([]corev1.Secret, error) { return nil, nil },
 	})
@@ -71,6 +71,6 @@ func TestPullsContinueWhenTheSocketReturns(t *testing.T) {
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		assert.Equal(c, v1beta1.ImagePhaseSucceeded, report(c).Phase)
 	}, 60*time.Second, 20*time.Millisecond)
-	assert.Equal(t, "nginx@sha256:of-nginx:1", report(t).ImageID)
+	assert.Equal(t, "nginx@sha256:of-docker.io/library/nginx:1", report(t).ImageID)
 	assert.Len(t, back.Pulled(), 1)
 }

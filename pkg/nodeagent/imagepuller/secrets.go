@@ -3,7 +3,6 @@ package imagepuller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -26,6 +25,9 @@ type awayError struct {
 
 func (e awayError) Error() string { return e.problem + ": " + e.err.Error() }
 func (e awayError) Unwrap() error { return e.err }
+
+// errAway replaces the error of the API in messages, which tells more than the owner of a job may know.
+var errAway = errors.New("the Kubernetes API cannot be reached; the log of the node agent on this node says more")
 
 // away returns true for a temporary outage and false for a permanent refusal. After a refusal, the pull goes on
 // without the Secrets, and its message says so. Only an API server can refuse: an error without a status comes from the
@@ -66,18 +68,19 @@ func (s *secrets) get(
 	defer s.mu.Unlock()
 	if fresh || s.clock.Since(s.asked) >= secretsTTL || !s.have(refs) {
 		if err := s.refresh(ctx); err != nil {
+			klog.FromContext(ctx).Info("Failed to read the pull secrets", "reason", err)
 			if away(err) && !s.have(refs) {
-				return nil, nil, awayError{"failed to read the pull secrets", err}
+				return nil, nil, awayError{secretsUnread, errAway}
 			}
-			problems = append(problems, fmt.Sprintf("failed to read the pull secrets: %v", err))
+			problems = append(problems, secretsUnread)
 		}
 	}
 	for _, ref := range refs {
 		if secret := s.known[types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}]; secret != nil {
 			found = append(found, secret)
 		} else if len(problems) == 0 {
-			problems = append(problems, fmt.Sprintf("pull secret %s does not exist or is not available to node agents",
-				klog.KRef(ref.Namespace, ref.Name)))
+			klog.FromContext(ctx).Info("A pull secret does not exist or is not available", "secret", klog.KRef(ref.Namespace, ref.Name))
+			problems = append(problems, secretMissing)
 		}
 	}
 	return found, problems, nil

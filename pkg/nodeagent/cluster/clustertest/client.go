@@ -28,6 +28,9 @@ func (c *Client) IsWatchListSemanticsUnSupported() bool { return true }
 // Pods implements cluster.Interface.
 func (c *Client) Pods(namespace string) cluster.Pods { return c.kube.CoreV1().Pods(namespace) }
 
+// Nodes implements cluster.Interface.
+func (c *Client) Nodes() cluster.Nodes { return c.kube.CoreV1().Nodes() }
+
 // Events implements cluster.Interface.
 func (c *Client) Events(namespace string) cluster.Events { return c.kube.CoreV1().Events(namespace) }
 
