@@ -110,7 +110,8 @@ func (r *Reconciler) finish(ctx context.Context, pod *corev1.Pod, succeeded bool
 		Type: pub.SidecarTerminatedConditionType, Status: corev1.ConditionTrue, Message: "Terminated by Sidecar Terminator",
 		LastTransitionTime: metav1.NewTime(r.clock.Now()),
 	})
-	patch, err := podcontrol.Patch(pod, after, false)
+	// The Pod may have got a final phase meanwhile, for example because it was evicted. The patch then fails, and the next pass sees it.
+	patch, err := podcontrol.Patch(pod, after, true)
 	if err != nil {
 		return err
 	}

@@ -276,3 +276,49 @@ func TestOtherPodsNeverEnterTheQueue(t *testing.T) {
 	pod := plain.pod()
 	assert.Zero(t, testing.AllocsPerRun(100, func() { concerned(pod) }))
 }
+
+// The kubelet or an eviction may have set a final phase that the cache does not show yet.
+func TestFinalPhaseOfOthersStays(t *testing.T) {
+	w := newWorld(t, corev1.RestartPolicyNever, ignoring("side"), ended("main", 0), func(p *corev1.Pod) { p.ResourceVersion = "7" })
+	versions := 0
+	w.Kube.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		patch, ok := action.(clienttesting.PatchAction)
+		if ok && action.GetSubresource() == "status" {
+			assert.Contains(t, string(patch.GetPatch()), `"resourceVersion":"7"`)
+			versions++
+			return true, nil, apierrors.NewConflict(corev1.Resource("pods"), "p", nil)
+		}
+		return false, nil, nil
+	})
+	w.Observe()
+	_, err := w.Pass("ns", "p")
+	require.True(t, apierrors.IsConflict(err), "%v", err)
+	assert.Equal(t, 1, versions)
+	assert.Nil(t, w.request())
+}
+
+// A user can create a request of the name, with or without the Pod as an owner.
+func TestRequestOfAUserIsReported(t *testing.T) {
+	for name, owners := range map[string][]metav1.OwnerReference{
+		"without an owner":      nil,
+		"with the Pod as owner": {{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "u1"}},
+		"of an earlier Pod":     {{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "u0", Controller: new(true)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, corev1.RestartPolicyNever, side("side"), ended("main", 0))
+			foreign := &v1beta1.ContainerRecreateRequest{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ns", Name: requestName(w.pod()), UID: "foreign", OwnerReferences: owners,
+			}}
+			w.Add(foreign)
+			assert.Equal(t, firstRetry, w.Step("ns", "p"))
+			events := w.Events()
+			require.NotEmpty(t, events)
+			assert.Contains(t, events[0], "Warning FailedSidecarTermination cannot stop sidecars, because ContainerRecreateRequest "+
+				foreign.Name+" exists and does not belong to this Pod; delete it")
+			require.NoError(t, w.Kruise.AppsV1beta1().ContainerRecreateRequests("ns").Delete(t.Context(), foreign.Name, metav1.DeleteOptions{}))
+			w.pass(firstRetry)
+			w.settle()
+			assert.Equal(t, []string{"side"}, w.requested())
+		})
+	}
+}

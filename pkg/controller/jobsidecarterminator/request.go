@@ -1,6 +1,7 @@
 package jobsidecarterminator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,7 +43,7 @@ func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, sidecars []sidec
 		return reconcile.Result{}, err
 	}
 	if existing == nil {
-		return reconcile.Result{}, r.request(ctx, pod, sidecars)
+		return r.request(ctx, pod, sidecars)
 	}
 	since := existing.Status.CompletionTime
 	switch {
@@ -59,6 +60,10 @@ func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, sidecars []sidec
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	klog.FromContext(ctx).V(2).Info("Replacing a request that did not end all sidecars", "request", klog.KObj(existing))
+	if covers(existing, sidecars) {
+		r.recorder.Eventf(pod, corev1.EventTypeWarning, reasonFailed, "sidecars %v still run after ContainerRecreateRequest %s; trying again: %s",
+			names(sidecars), existing.Name, cmp.Or(existing.Status.Message, "the node agent stopped them, and they started again"))
+	}
 	err = r.kruise.AppsV1beta1().ContainerRecreateRequests(pod.Namespace).Delete(ctx, existing.Name,
 		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(existing.UID))})
 	// Neither case is an error: the request is already deleted, or a new one has its name.
@@ -68,13 +73,16 @@ func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, sidecars []sidec
 	return reconcile.Result{}, nil // The deletion is an event.
 }
 
-// requestOf returns the request for a Pod, or nil. A user can make other requests with the Pod as owner, so the name is compared.
+// requestOf returns the request for a Pod, or nil. A user can make other requests with the Pod as owner, so the name is compared. A
+// request with that name and another controller is not the Pod's, see request.
 func (r *Reconciler) requestOf(pod *corev1.Pod) (*v1beta1.ContainerRecreateRequest, error) {
 	owned, err := controller.ByOwner[*v1beta1.ContainerRecreateRequest](r.requests, pod)
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(owned, func(o *v1beta1.ContainerRecreateRequest) bool { return o.Name == requestName(pod) }); i >= 0 {
+	if i := slices.IndexFunc(owned, func(o *v1beta1.ContainerRecreateRequest) bool {
+		return o.Name == requestName(pod) && metav1.IsControlledBy(o, pod)
+	}); i >= 0 {
 		return owned[i], nil
 	}
 	return nil, nil //nolint:nilnil // see above
@@ -122,8 +130,8 @@ func isStopped(request *v1beta1.ContainerRecreateRequest, name string) bool {
 }
 
 // request creates the request for a Pod. It forces the stop, because a container that restarted by itself must end too. It ignores
-// failures, so one container that cannot be stopped does not keep the others.
-func (r *Reconciler) request(ctx context.Context, pod *corev1.Pod, sidecars []sidecar) error {
+// failures, so one container that cannot be stopped does not keep the others. A user can have taken the name: then the Pod has to wait.
+func (r *Reconciler) request(ctx context.Context, pod *corev1.Pod, sidecars []sidecar) (reconcile.Result, error) {
 	ttl := max(requestTTL, int32((r.retries.next(pod.UID)+keptLonger)/time.Second))
 	request := &v1beta1.ContainerRecreateRequest{
 		ObjectMeta: metav1.ObjectMeta{
@@ -143,14 +151,32 @@ func (r *Reconciler) request(ctx context.Context, pod *corev1.Pod, sidecars []si
 	created, err := r.kruise.AppsV1beta1().ContainerRecreateRequests(pod.Namespace).Create(ctx, request, metav1.CreateOptions{})
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return nil // The cache will show it.
+		return r.nameTaken(ctx, pod)
 	case err != nil:
-		return fmt.Errorf("create request: %w", err)
+		return reconcile.Result{}, fmt.Errorf("create request: %w", err)
 	}
 	r.guard.Wrote(pod.UID, requestResource.GroupResource(), created.ResourceVersion)
 	r.retries.made(pod.UID)
 	klog.FromContext(ctx).V(2).Info("Requested to stop sidecars", "containers", names(sidecars))
 	r.recorder.Eventf(pod, corev1.EventTypeNormal, reasonEnding,
 		"Kruise SidecarTerminator is trying to terminate sidecar %v using crr", names(sidecars))
-	return nil
+	return reconcile.Result{}, nil
+}
+
+// nameTaken handles a request that has the name and is not in the cache. It is the Pod's own, which the cache will show, or one of a
+// user, which stops nothing.
+func (r *Reconciler) nameTaken(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
+	existing, err := r.kruise.AppsV1beta1().ContainerRecreateRequests(pod.Namespace).Get(ctx, requestName(pod), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && metav1.IsControlledBy(existing, pod) {
+		return reconcile.Result{RequeueAfter: firstRetry}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("get request: %w", err)
+	}
+	// The request is not watched for this Pod, so it is looked for again.
+	wait := r.retries.next(pod.UID)
+	r.retries.made(pod.UID)
+	r.recorder.Eventf(pod, corev1.EventTypeWarning, reasonFailed,
+		"cannot stop sidecars, because ContainerRecreateRequest %s exists and does not belong to this Pod; delete it", existing.Name)
+	return reconcile.Result{RequeueAfter: wait}, nil
 }
