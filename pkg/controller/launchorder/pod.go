@@ -98,6 +98,28 @@ func satisfied(pod *corev1.Pod, container *corev1.Container) bool {
 	return false
 }
 
+// failed returns a container that holds back others, has ended with an error, and does not start again.
+func failed(pod *corev1.Pod, o *order) (name string, code int32, found bool) {
+	if o.done {
+		return "", 0, false
+	}
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		// The last key is the one whose containers are waited for.
+		if priority, held := launch.Held(pod, container); !held || launch.Key(priority) != o.open[len(o.open)-1] {
+			continue
+		}
+		for j := range pod.Status.ContainerStatuses {
+			status := &pod.Status.ContainerStatuses[j]
+			if ended := status.State.Terminated; status.Name == container.Name && ended != nil && ended.ExitCode != 0 &&
+				!podstate.Restarts(pod, container, ended.ExitCode) {
+				return container.Name, ended.ExitCode, true
+			}
+		}
+	}
+	return "", 0, false
+}
+
 // mostWakes is how often the kubelet is woken for a key. A container may wait for something else. Each wake is a write of the Pod.
 const mostWakes = 3
 

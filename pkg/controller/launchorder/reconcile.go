@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller"
@@ -25,8 +26,9 @@ import (
 const Name = "container-launch-priority-controller"
 
 const (
-	// recheck is how often the ConfigMap of a Pod whose containers wait is read again. It may have been deleted.
-	recheck = 15 * time.Second
+	// The ConfigMap of a Pod whose containers wait is read again, because it may have been deleted. The pause grows with the age of
+	// the Pod. A Pod can wait for ever, and each read is a request.
+	leastRecheck, longestRecheck = 15 * time.Second, 5 * time.Minute
 	// wakeDelay is the time between a key and the change of the Pod that wakes the kubelet. The kubelet watches ConfigMaps and Pods
 	// separately, and would fail again if it saw the change of the Pod first.
 	wakeDelay = time.Second
@@ -40,6 +42,7 @@ type Reconciler struct {
 	// kube reads ConfigMaps from the server. A cache would need the permission to list all ConfigMaps, and memory for them.
 	kube     kubernetes.Interface
 	recorder record.EventRecorder
+	clock    clock.PassiveClock
 }
 
 // New returns the controller. It returns an error if an informer rejects a handler.
@@ -49,7 +52,7 @@ func New(deps controller.Deps) (*reconcile.Controller, error) {
 
 // build returns the controller under construction, for tests.
 func build(deps controller.Deps) *controller.Of[*corev1.Pod] {
-	r := &Reconciler{kube: deps.Kube, recorder: deps.Recorder(Name)}
+	r := &Reconciler{kube: deps.Kube, recorder: deps.Recorder(Name), clock: deps.Clock}
 	c := controller.For(deps, Name, deps.KubeInformers.Core().V1().Pods(), r.Reconcile)
 	c.When(concerned)
 	return c
@@ -59,10 +62,11 @@ func build(deps controller.Deps) *controller.Of[*corev1.Pod] {
 // annotations. After a crash in between, the next pass finds the keys and writes the annotations.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
 	o := orderOf(pod)
+	r.warn(pod, &o)
 	changed, err := r.open(ctx, pod, o.open)
 	// The event told the user. The ConfigMap is not watched, so it is read again later.
 	if errors.Is(err, errForeign) {
-		return reconcile.Result{RequeueAfter: recheck}, nil
+		return reconcile.Result{RequeueAfter: r.recheckIn(pod)}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, err
@@ -72,7 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 	if o.done && !completed(pod) {
 		annotations[pub.ContainerLaunchCompletedKey] = opened
 	}
-	result := reconcile.Result{RequeueAfter: recheck}
+	result := reconcile.Result{RequeueAfter: r.recheckIn(pod)}
 	// Waking comes in a later pass, see wakeDelay.
 	if changed {
 		result.RequeueAfter = wakeDelay
@@ -80,6 +84,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 		annotations[pub.ContainerLaunchOpenedKey], result.RequeueAfter = text, wakeDelay
 	}
 	return result, r.annotate(ctx, pod, annotations)
+}
+
+// recheckIn returns the time until the ConfigMap is read again.
+func (r *Reconciler) recheckIn(pod *corev1.Pod) time.Duration {
+	return min(max(r.clock.Since(pod.CreationTimestamp.Time)/4, leastRecheck), longestRecheck)
+}
+
+// warn tells the user about a container that holds back others for ever: it has failed, and nothing starts it again.
+func (r *Reconciler) warn(pod *corev1.Pod, o *order) {
+	if name, code, found := failed(pod, o); found {
+		r.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedLaunchOrder",
+			"containers of lower launch priorities never start, because container %s ended with exit code %d before it was ready, and restartPolicy "+
+				"does not start it again; delete the Pod, or use the restartPolicy OnFailure", name, code)
+	}
 }
 
 // open creates the ConfigMap of a Pod with the keys, or adds those that it lacks. It returns whether it wrote anything. The patch

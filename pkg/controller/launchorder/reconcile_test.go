@@ -2,6 +2,7 @@ package launchorder
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,7 +31,9 @@ func newWorld(t *testing.T, priorities ...int32) *world {
 }
 
 func newPod(uid types.UID, priorities ...int32) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: uid}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "p", UID: uid, CreationTimestamp: metav1.NewTime(controllertest.Now),
+	}}
 	for i, priority := range priorities {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
 			Name: string(rune('a' + i)), Env: []corev1.EnvVar{launch.Barrier("p", priority)},
@@ -128,7 +131,7 @@ func TestEqualPrioritiesStartTogetherAndAreAllAwaited(t *testing.T) {
 	assert.Equal(t, open("p_5"), w.keys())
 	assert.Empty(t, w.ready(true, "c"), "b is not ready")
 	for range 5 {
-		assert.Equal(t, recheck, w.Step("ns", "p"))
+		assert.Equal(t, leastRecheck, w.Step("ns", "p"))
 	}
 	assert.Empty(t, w.Writes(), "a container that is never ready costs one read each time")
 	w.ready(true, "b")
@@ -167,6 +170,55 @@ func TestContainerThatSucceededHoldsBackNoOther(t *testing.T) {
 			assert.Equal(t, test.opens, w.keys()["p_0"] == "true")
 			assert.Equal(t, test.opens, w.completed())
 		})
+	}
+}
+
+// A container that has failed and does not start again holds back the others for ever. The user is told.
+func TestContainerThatFailedForGoodIsReported(t *testing.T) {
+	tests := map[string]struct {
+		policy corev1.RestartPolicy
+		name   string
+		code   int32
+		want   bool
+	}{
+		"it failed for good":                     {corev1.RestartPolicyNever, "a", 3, true},
+		"it starts again":                        {corev1.RestartPolicyOnFailure, "a", 3, false},
+		"it succeeded":                           {corev1.RestartPolicyNever, "a", 0, false},
+		"another one failed, which holds nobody": {corev1.RestartPolicyNever, "b", 3, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 2, 1)
+			pod := w.Pods()[0].DeepCopy()
+			pod.Spec.RestartPolicy = tc.policy
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+				Name: tc.name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: tc.code}},
+			}}
+			w.Update(pod)
+			w.settle()
+			events := w.Events()
+			if !tc.want {
+				assert.Empty(t, events)
+				return
+			}
+			require.NotEmpty(t, events)
+			assert.Contains(t, events[0], "Warning FailedLaunchOrder containers of lower launch priorities never start, because container a ended "+
+				"with exit code 3 before it was ready")
+		})
+	}
+}
+
+// The ConfigMap of a Pod that waits for long is read less and less often.
+func TestPodThatWaitsForLongIsReadSeldom(t *testing.T) {
+	for age, want := range map[time.Duration]time.Duration{
+		0: 15 * time.Second, time.Minute: 15 * time.Second, 4 * time.Minute: time.Minute, time.Hour: 5 * time.Minute,
+	} {
+		w := newWorld(t, 2, 1)
+		w.settle()
+		pod := w.Pods()[0].DeepCopy()
+		pod.CreationTimestamp = metav1.NewTime(w.Clock.Now().Add(-age))
+		w.Update(pod)
+		assert.Equal(t, want, w.Step("ns", "p"), age)
 	}
 }
 
