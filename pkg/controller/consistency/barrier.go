@@ -65,6 +65,8 @@ func (b *Barrier) Pass(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return true, nil
+		case ctx.Err() != nil:
+			return false, nil // The replica stops, which is no failure.
 		case bookmarks >= attempts:
 			logger.Error(err, "Cannot tell whether a cache is current, continuing without", "resource", b.Resource)
 			return true, nil
