@@ -32,7 +32,7 @@ const (
 	// attackers is how many requests a tenant sends at the same time, and attackPause the pause after each. Without a pause, a flood of any
 	// requests takes the processors of a small machine: TestOneUserDoesNotBlockOthers measures that.
 	attackers   = 2
-	attackPause = 250 * time.Millisecond
+	attackPause = time.Second
 )
 
 // tenantAttack is what a user with the role edit in one namespace does. Before the bounds, each of these requests kept a processor, a worker or the
@@ -78,7 +78,7 @@ var tenantAttacks = []tenantAttack{
 		_, err := e.kruise.AppsV1alpha1().PodProbeMarkers(e.namespace).Create(ctx, marker, metav1.CreateOptions{})
 		return err
 	}},
-	{"a CloneSet with 14,000 variables in each Pod, updated in place", func(e *env) {
+	{"a CloneSet with 11,000 variables in each Pod, updated in place", func(e *env) {
 		set := &v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Name: "variables"}, Spec: v1beta1.CloneSetSpec{
 			Replicas: new(int32(5)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "variables"}},
 			UpdateStrategy: v1beta1.CloneSetUpdateStrategy{RollingUpdate: &v1beta1.RollingUpdateCloneSetStrategy{
@@ -92,7 +92,7 @@ var tenantAttacks = []tenantAttack{
 				},
 			},
 		}}
-		for j := range 14_000 {
+		for j := range 11_000 {
 			set.Spec.Template.Spec.Containers[0].Env = append(set.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{
 				Name: sprintf("V%d", j), ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['a']"}},
 			})
