@@ -68,7 +68,7 @@ func TestRulesGrantExactlyTheUsedVerbs(t *testing.T) {
 		"manager-copies":     {"get list watch create update delete secrets", "get list watch create update delete configmaps"},
 		"manager-namespaced": {"create leases", "get update leases"},
 		DaemonRules: {
-			"create patch events", "get list watch pods", "patch pods/status",
+			"create patch events", "get list watch pods", "patch pods/status", "get nodes",
 			"get list watch nodeimages", "get nodeimages/pullsecrets", "get list watch nodepodprobes", "list watch containerrecreaterequests",
 			"update patch nodeimages/status", "update patch nodepodprobes/status", "update patch containerrecreaterequests/status",
 		},
@@ -77,7 +77,7 @@ func TestRulesGrantExactlyTheUsedVerbs(t *testing.T) {
 			"get replicationcontrollers", "get daemonsets", "get deployments", "get replicasets", "get statefulsets", "get jobs", "get list storageclasses", "list watch flowschemas", "list watch prioritylevelconfigurations",
 			"list watch mutatingadmissionpolicies", "list watch mutatingadmissionpolicybindings", "list watch mutatingwebhookconfigurations",
 			"list watch validatingadmissionpolicies", "list watch validatingadmissionpolicybindings", "list watch validatingwebhookconfigurations",
-			"get list watch patch apiservices", "create patch events",
+			"get list watch patch apiservices", "create patch events", "patch namespaces", "list watch services", "list watch endpointslices",
 		},
 		"apiserver-pullsecrets": {"get secrets"},
 		"manager-pullsecrets":   {"get list watch create update delete secrets"},
