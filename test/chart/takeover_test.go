@@ -19,6 +19,7 @@ func TestTakeoverInstallsOnlyTheApiserver(t *testing.T) {
 			}
 		}
 	}
+	assert.Contains(t, all["ValidatingAdmissionPolicyBinding"], "/kruise-apiserver-namespaces", "its token can patch namespaces")
 	assert.Contains(t, pods(t, all)["kruise-apiserver"].Containers[0].Args, "--await-takeover")
 	assert.NotContains(t, pods(t, render(t))["kruise-apiserver"].Containers[0].Args, "--await-takeover")
 }
