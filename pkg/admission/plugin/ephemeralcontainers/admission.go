@@ -2,14 +2,12 @@ package ephemeralcontainers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/initializer"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"kruise.io/kruise/pkg/admission/permission"
@@ -27,28 +25,13 @@ func Register(plugins *admission.Plugins) {
 // Plugin checks who creates and changes EphemeralJobs.
 type Plugin struct {
 	*admission.Handler
-	// authorizer is set once by an initializer.
-	authorizer authorizer.Authorizer
+	permission.Asker
 }
 
-var (
-	_ admission.ValidationInterface = &Plugin{}
-	_ initializer.WantsAuthorizer   = &Plugin{}
-)
+var _ admission.ValidationInterface = &Plugin{}
 
 // New returns a plugin. An initializer sets its dependency.
 func New() *Plugin { return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)} }
-
-// SetAuthorizer implements initializer.WantsAuthorizer.
-func (p *Plugin) SetAuthorizer(authorizer authorizer.Authorizer) { p.authorizer = authorizer }
-
-// ValidateInitialization implements admission.InitializationValidator.
-func (p *Plugin) ValidateInitialization() error {
-	if p.authorizer == nil {
-		return errors.New(PluginName + " needs an authorizer")
-	}
-	return nil
-}
 
 // Validate refuses a new EphemeralJob, and a change of what a job adds to which Pods, by a user who may not patch
 // pods/ephemeralcontainers. Other changes, such as a pause or a shorter deadline, need no further permission.
@@ -57,16 +40,11 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 	if !ok || attributes.GetSubresource() != "" || unchanged(job, attributes.GetOldObject()) {
 		return nil
 	}
-	decision, reason, err := p.authorizer.Authorize(ctx, authorizer.AttributesRecord{
-		User: attributes.GetUserInfo(), Verb: "patch", ResourceRequest: true, Namespace: attributes.GetNamespace(),
-		APIVersion: "v1", Resource: "pods", Subresource: "ephemeralcontainers",
-	})
-	if decision == authorizer.DecisionAllow {
-		return nil
-	}
-	message := fmt.Sprintf("an EphemeralJob adds ephemeral containers to Pods, and you cannot patch pods/ephemeralcontainers in namespace %s; "+
-		"get a role there with the verb patch for that resource", attributes.GetNamespace())
-	return permission.Refused(attributes, message, reason, err)
+	message := fmt.Sprintf("an EphemeralJob adds ephemeral containers to Pods, and you cannot patch pods/ephemeralcontainers in "+
+		"namespace %s; get a role there with the verb patch for that resource", attributes.GetNamespace())
+	return p.Require(ctx, attributes, authorizer.AttributesRecord{
+		Verb: "patch", Namespace: attributes.GetNamespace(), APIVersion: "v1", Resource: "pods", Subresource: "ephemeralcontainers",
+	}, message)
 }
 
 // unchanged reports whether a job adds the same containers to the same Pods as before.

@@ -29,33 +29,29 @@ func Register(plugins *admission.Plugins) {
 // Plugin checks changes of owner references.
 type Plugin struct {
 	*admission.Handler
-	// authorizer and mapper are set once by initializers and only read afterwards. The mapper knows the kinds of the
-	// host cluster too, because owners can be of any kind.
-	authorizer authorizer.Authorizer
-	mapper     meta.RESTMapper
+	permission.Asker
+	// mapper is set once by an initializer and only read afterwards. It knows the kinds of the host cluster too, because owners can be of
+	// any kind.
+	mapper meta.RESTMapper
 }
 
 var (
 	_ admission.ValidationInterface = &Plugin{}
-	_ initializer.WantsAuthorizer   = &Plugin{}
 	_ initializer.WantsRESTMapper   = &Plugin{}
 )
 
 // New returns a plugin. An initializer sets its dependencies.
 func New() *Plugin { return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)} }
 
-// SetAuthorizer implements initializer.WantsAuthorizer.
-func (p *Plugin) SetAuthorizer(authorizer authorizer.Authorizer) { p.authorizer = authorizer }
-
 // SetRESTMapper implements initializer.WantsRESTMapper.
 func (p *Plugin) SetRESTMapper(mapper meta.RESTMapper) { p.mapper = mapper }
 
 // ValidateInitialization implements admission.InitializationValidator.
 func (p *Plugin) ValidateInitialization() error {
-	if p.authorizer == nil || p.mapper == nil {
-		return errors.New(PluginName + " needs an authorizer and a REST mapper")
+	if p.mapper == nil {
+		return errors.New("the plugin needs a REST mapper")
 	}
-	return nil
+	return p.Asker.ValidateInitialization()
 }
 
 // Validate refuses owner references that the user may not set. A creation may set owners freely, because the user
@@ -82,16 +78,10 @@ func (p *Plugin) Validate(ctx context.Context, attributes admission.Attributes, 
 // deletes the object together with that owner, so the change is a way to delete it.
 func (p *Plugin) mayDelete(ctx context.Context, attributes admission.Attributes) error {
 	resource := attributes.GetResource()
-	decision, reason, err := p.authorizer.Authorize(ctx, authorizer.AttributesRecord{
-		User: attributes.GetUserInfo(), Verb: "delete", ResourceRequest: true,
-		Namespace: attributes.GetNamespace(), Name: attributes.GetName(),
+	return p.Require(ctx, attributes, authorizer.AttributesRecord{
+		Verb: "delete", Namespace: attributes.GetNamespace(), Name: attributes.GetName(),
 		APIGroup: resource.Group, APIVersion: resource.Version, Resource: resource.Resource, Subresource: attributes.GetSubresource(),
-	})
-	if decision == authorizer.DecisionAllow {
-		return nil
-	}
-	return permission.Refused(attributes, "cannot set an ownerRef on a resource you can't delete; "+
-		"get permission to delete it, or do not change metadata.ownerReferences", reason, err)
+	}, "cannot set an ownerRef on a resource you can't delete; get permission to delete it, or do not change metadata.ownerReferences")
 }
 
 // mayFinalize checks the permission for every resource that the owner's kind maps to. The reason: blockOwnerDeletion
@@ -106,17 +96,16 @@ func (p *Plugin) mayFinalize(ctx context.Context, attributes admission.Attribute
 	}
 	for _, mapping := range mappings {
 		record := authorizer.AttributesRecord{
-			User: attributes.GetUserInfo(), Verb: "update", ResourceRequest: true, Name: owner.Name,
+			Verb: "update", Name: owner.Name,
 			APIGroup: mapping.Resource.Group, APIVersion: mapping.Resource.Version, Resource: mapping.Resource.Resource, Subresource: "finalizers",
 		}
 		if mapping.Scope.Name() == meta.RESTScopeNameNamespace { // An owner is in the same namespace, or is cluster-scoped.
 			record.Namespace = attributes.GetNamespace()
 		}
-		decision, reason, err := p.authorizer.Authorize(ctx, record)
-		if decision != authorizer.DecisionAllow {
-			return permission.Refused(attributes, fmt.Sprintf("cannot set blockOwnerDeletion if an ownerReference refers to "+
-				"a resource you can't set finalizers on; get permission to update %s/finalizers, or remove the field",
-				mapping.Resource.Resource), reason, err)
+		if err := p.Require(ctx, attributes, record, fmt.Sprintf("cannot set blockOwnerDeletion if an ownerReference refers to "+
+			"a resource you can't set finalizers on; get permission to update %s/finalizers, or remove the field", mapping.Resource.Resource),
+		); err != nil {
+			return err
 		}
 	}
 	return nil
