@@ -35,12 +35,12 @@ type Source interface {
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }
 
-// Barrier waits until a cache shows what the server has. A replica that begins to lead needs it: its caches were filled long before, and may
-// not show the last writes of the leader before it.
+// Barrier waits until a cache shows what the server has. A replica that begins to lead needs it: its caches were filled long before, and
+// may not show the last writes of the leader before it.
 //
-// The version of a list is that of the whole store. A cache gets a version with each change of its resource. If the resource does not change,
-// it gets a bookmark about once a minute, so waiting for the version of the store takes too long. The barrier therefore asks for the changes
-// since the version that the cache has, in a watch of its own that soon gets a bookmark. It waits only for the last of them.
+// The version of a list is that of the whole store. A cache gets a version with each change of its resource. If the resource does not
+// change, it gets a bookmark about once a minute, so waiting for the version of the store takes too long. The barrier therefore asks for the
+// changes since the version that the cache has, in a watch of its own that soon gets a bookmark. It waits only for the last of them.
 type Barrier struct {
 	// Resource is the name in logs.
 	Resource string
@@ -53,8 +53,8 @@ type Barrier struct {
 // errNoBookmark is returned by lastChange.
 var errNoBookmark = errors.New("the server sent no bookmark with a version that is new enough")
 
-// Pass returns when the cache shows all changes before the call, or with an error when ctx ends. A server that does not answer is asked until
-// it does.
+// Pass returns when the cache shows all changes before the call, or with an error when ctx ends. A server that does not answer is asked
+// until it does.
 func (b *Barrier) Pass(ctx context.Context) error {
 	logger, bookmarks := klog.FromContext(ctx), 0
 	err := wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
@@ -113,8 +113,8 @@ func (b *Barrier) wanted(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// lastChange returns the version of the last change after the version in the options. A change that is not older than latest ends the search,
-// and so does a bookmark that is not older.
+// lastChange returns the version of the last change after the version in the options. A change that is not older than latest ends the
+// search, and so does a bookmark that is not older.
 func lastChange(ctx context.Context, source Source, options metav1.ListOptions, latest string) (last string, err error) {
 	options.AllowWatchBookmarks, options.TimeoutSeconds = true, ptr.To[int64](watchSeconds)
 	changes, err := source.Watch(ctx, options)

@@ -123,7 +123,9 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	status := c.status(job, now)
 	var pushed error
 	if status.CompletionTime == nil && unknown == nil {
-		q := &request{job: job, ref: ref, secrets: secrets, tagTTL: r.tagTTL, now: now, random: random, last: r.lastVersion(ref), copies: r.copies}
+		q := &request{
+			job: job, ref: ref, secrets: secrets, tagTTL: r.tagTTL, now: now, random: random, last: r.lastVersion(ref), copies: r.copies,
+		}
 		var asked int32
 		var refuse []string
 		asked, refuse, pushed = r.push(ctx, q, &c)

@@ -31,7 +31,9 @@ func namesOf(job *v1beta1.ImagePullJob) (names []string) {
 
 // read reads the Secrets of a namespace. It returns those that hold credentials, and says which cannot be used, both in the order of
 // the names.
-func (c *copies) read(ctx context.Context, namespace string, names []string, first bool) (sources []*corev1.Secret, missing []string, err error) {
+func (c *copies) read(
+	ctx context.Context, namespace string, names []string, first bool,
+) (sources []*corev1.Secret, missing []string, err error) {
 	options := metav1.GetOptions{}
 	if !first {
 		options.ResourceVersion = "0" // The cache of the API server shows changes soon enough, and many jobs ask.
@@ -90,8 +92,8 @@ func (c *copies) tooLarge(job *v1beta1.ImagePullJob, sources []*corev1.Secret) (
 	if !grows || total <= maxCopies {
 		return "", nil
 	}
-	return fmt.Sprintf("no pull secret is used, because the copies for the jobs of namespace %s would have %d bytes, and at most %d are allowed; "+
-		"use fewer or smaller Secrets", job.Namespace, total, maxCopies), nil
+	return fmt.Sprintf("no pull secret is used, because the copies for the jobs of namespace %s would have %d bytes, and at most %d are "+
+		"allowed; use fewer or smaller Secrets", job.Namespace, total, maxCopies), nil
 }
 
 // sizeOf returns the size of a copy without what this package and the server write into it.

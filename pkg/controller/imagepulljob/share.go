@@ -47,8 +47,8 @@ func (q *request) checkShare(image *v1beta1.NodeImage) error {
 	case own.tags > others*(mostTags-all.tags):
 		return fmt.Errorf("%w: %d of %d tags in it are of namespace %s", errCrowded, own.tags, all.tags, q.job.Namespace)
 	case own.bytes > min(namespaceBytes, others*(mostBytes-all.bytes)):
-		return fmt.Errorf("%w: namespace %s has %d of %d bytes in it, mostly in the sandboxConfig of jobs", errCrowded, q.job.Namespace, own.bytes,
-			all.bytes)
+		return fmt.Errorf("%w: namespace %s has %d of %d bytes in it, mostly in the sandboxConfig of jobs", errCrowded, q.job.Namespace,
+			own.bytes, all.bytes)
 	}
 	return nil
 }

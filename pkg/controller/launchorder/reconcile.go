@@ -95,8 +95,8 @@ func (r *Reconciler) recheckIn(pod *corev1.Pod) time.Duration {
 func (r *Reconciler) warn(pod *corev1.Pod, o *order) {
 	if name, code, found := failed(pod, o); found {
 		r.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedLaunchOrder",
-			"containers of lower launch priorities never start, because container %s ended with exit code %d before it was ready, and restartPolicy "+
-				"does not start it again; delete the Pod, or use the restartPolicy OnFailure", name, code)
+			"containers of lower launch priorities never start, because container %s ended with exit code %d before it was ready, and "+
+				"restartPolicy does not start it again; delete the Pod, or use the restartPolicy OnFailure", name, code)
 	}
 }
 

@@ -54,8 +54,8 @@ type answer struct {
 }
 
 // AddTo adds the credentials that the matching plugins return for an image. It returns the names of the plugins that failed; the
-// credentials of the others are added anyway. The error is for the log alone: it can hold output of a plugin. image is the full name, for example docker.io/library/nginx. It can
-// block for pluginTimeout for each plugin; ctx limits it.
+// credentials of the others are added anyway. The error is for the log alone: it can hold output of a plugin. image is the full name, for
+// example docker.io/library/nginx. AddTo can block for pluginTimeout for each plugin; ctx limits it.
 func (p *Plugins) AddTo(ctx context.Context, keyring *Keyring, image string) (failed []string, _ error) {
 	target, err := parsePattern(image)
 	if err != nil {

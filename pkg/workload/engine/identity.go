@@ -77,9 +77,9 @@ func (v *View) NewIDs(n int) (ids []string) {
 	return ids
 }
 
-// PlaceIDs returns an instance ID for a Pod to create on each of the nodes. The ID follows from the workload and the node, so a creation that
-// is repeated cannot make a second Pod there. A name is taken while any Pod has it: one that terminates, one that makes room by a surge, and
-// one that the workload does not control any more. Without another name, the node of such a Pod would never get one again.
+// PlaceIDs returns an instance ID for a Pod to create on each of the nodes. The ID follows from the workload and the node, so a creation
+// that is repeated cannot make a second Pod there. A name is taken while any Pod has it: one that terminates, one that waits for its
+// replacement, and one that the workload no longer controls. Without another name, the node of such a Pod would never get a Pod again.
 func (v *View) PlaceIDs(nodes []string) ([]string, error) {
 	ids, chosen := make([]string, 0, len(nodes)), map[string]bool{}
 	for _, node := range nodes {
