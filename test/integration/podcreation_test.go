@@ -257,6 +257,9 @@ func TestPodsWithoutTheAPIServerAreCreatedOrWait(t *testing.T) {
 
 	governed, err := lenient.make(newWebPod())
 	require.NoError(t, err)
+	// Every budget allows the deletion of a Pod that is not ready, so only a ready Pod is asked about.
+	_, err = lenient.ready(governed.Name)
+	require.NoError(t, err)
 	plain, err := lenient.make(newWebPod(another))
 	require.NoError(t, err)
 

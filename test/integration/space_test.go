@@ -140,7 +140,9 @@ func TestGrowingObjectsDoNotFillTheStore(t *testing.T) {
 		"status": `{"status":{"labelSelector":"` + strings.Repeat("x", 1000) + `"}}`,
 		"scale":  `{"spec":{"replicas":1000}}`,
 	} {
-		_, err := client.Patch(t.Context(), small, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresource)
+		// A typed client cannot read the answer of /scale.
+		err := s.clientset(t).AppsV1beta1().RESTClient().Patch(types.MergePatchType).Namespace(namespace).Resource("clonesets").
+			Name(small).SubResource(subresource).Body([]byte(patch)).Do(t.Context()).Error()
 		require.NoError(t, err, "/%s", subresource)
 	}
 	require.NoError(t, client.Delete(t.Context(), small, metav1.DeleteOptions{}))
