@@ -146,7 +146,7 @@ func (s *leftoverSource) deleteAll(ctx context.Context, owner ownership, objects
 			"object", klog.KObj(object), "owner", owner.name, "ownerUID", owner.uid)
 		// The resource version makes sure that the object still names this owner.
 		err := s.client.Resource(s.resource).Namespace(object.GetNamespace()).Delete(ctx, object.GetName(), metav1.DeleteOptions{
-			Preconditions:     &metav1.Preconditions{UID: ptr.To(object.GetUID()), ResourceVersion: ptr.To(object.GetResourceVersion())},
+			Preconditions:     &metav1.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())},
 			PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
 		})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

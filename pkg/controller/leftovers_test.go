@@ -61,7 +61,7 @@ func newLeftoversWorld(t *testing.T) *leftoversWorld {
 			if w.live == nil || namespace == w.live.GetNamespace() || !found {
 				return w.live, nil
 			}
-			return item.(metav1.Object), nil //nolint:errcheck,forcetypeassert // The test added it.
+			return item.(metav1.Object), nil
 		},
 	})
 	return w

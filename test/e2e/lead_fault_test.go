@@ -83,7 +83,7 @@ func (e *env) endLeader(replicas map[string]*hostcontroller.Process) {
 	e.t.Helper()
 	leader := e.leader(replicas)
 	// A leader whose watches are late needs longer until it works.
-	life := time.Duration(500+rand.IntN(3000)) * time.Millisecond //nolint:gosec // The time need not be secret.
+	life := time.Duration(500+rand.IntN(3000)) * time.Millisecond
 	if leader == "late" {
 		life += 2 * behind
 	}

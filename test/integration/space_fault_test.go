@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -38,7 +37,7 @@ func fillers(client versioned.Interface, namespace string) map[string]filler {
 		manifest := fmt.Appendf(nil, `{"apiVersion":"apps.kruise.io/v1beta1","kind":"CloneSet","metadata":{"name":%q,"annotations":{"a":%[2]q,"b":%[2]q,"c":%[2]q}},
 			"spec":{"selector":{"matchLabels":{"app":"a"}},"template":{"metadata":{"labels":{"app":"a"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`,
 			name(i), large)
-		_, err := sets.Patch(ctx, name(i), types.ApplyPatchType, manifest, metav1.PatchOptions{FieldManager: "test", Force: ptr.To(true)})
+		_, err := sets.Patch(ctx, name(i), types.ApplyPatchType, manifest, metav1.PatchOptions{FieldManager: "test", Force: new(true)})
 		return err
 	}
 	removeSet := func(ctx context.Context, i int) error { return sets.Delete(ctx, name(i), metav1.DeleteOptions{}) }
@@ -118,7 +117,7 @@ func TestStoreIsFilledInEachWay(t *testing.T) {
 			require.NoError(t, err)
 			_, err = client.PolicyV1beta1().PodUnavailableBudgets(namespace).Create(ctx, &policyv1beta1.PodUnavailableBudget{
 				ObjectMeta: metav1.ObjectMeta{Name: "others"},
-				Spec:       policyv1beta1.PodUnavailableBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}, MaxUnavailable: ptr.To(intstr.FromInt32(1))},
+				Spec:       policyv1beta1.PodUnavailableBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}, MaxUnavailable: new(intstr.FromInt32(1))},
 			}, metav1.CreateOptions{})
 			require.NoError(t, err)
 

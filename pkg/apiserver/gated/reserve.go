@@ -130,7 +130,7 @@ func (w *countingWriter) Write(p []byte) (int, error) {
 // block rounds a size up by at most a sixteenth, but to a multiple of 16 at least. Sizes in one block count as equal, so that any number of
 // updates cannot add up to more.
 func block(size int) int {
-	step := max(16, 1<<max(0, bits.Len(uint(size))-5)) //nolint:gosec // A size is not negative.
+	step := max(16, 1<<max(0, bits.Len(uint(size))-5))
 	return (size + step - 1) / step * step
 }
 

@@ -93,7 +93,7 @@ func TestFullStoreKeepsItsReserve(t *testing.T) {
 			err := kept.GuaranteedUpdate(t.Context(), "", nil, false, nil, update(test.change), nil)
 			if test.refused {
 				require.ErrorContains(t, err, "the store is full; this update makes the object larger, from ")
-				assert.EqualValues(t, 507, err.(apierrors.APIStatus).Status().Code) //nolint:errorlint // It is not wrapped.
+				assert.EqualValues(t, 507, err.(apierrors.APIStatus).Status().Code)
 				assert.Equal(t, storedPod(), below.stored)
 			} else {
 				require.NoError(t, err)

@@ -39,8 +39,8 @@ type Source interface {
 // may not show the last writes of the leader before it.
 //
 // The version of a list is that of the whole store. A cache gets a version with each change of its resource. If the resource does not
-// change, it gets a bookmark about once a minute, so waiting for the version of the store takes too long. The barrier therefore asks for the
-// changes since the version that the cache has, in a watch of its own that soon gets a bookmark. It waits only for the last of them.
+// change, it gets a bookmark about once a minute, so waiting for the version of the store takes too long. The barrier therefore asks for
+// the changes since the version that the cache has, in a watch of its own that soon gets a bookmark. It waits only for the last of them.
 type Barrier struct {
 	// Resource is the name in logs.
 	Resource string
@@ -66,7 +66,7 @@ func (b *Barrier) Pass(ctx context.Context) error {
 		case err == nil:
 			return true, nil
 		case ctx.Err() != nil:
-			return false, nil // The replica stops, which is no failure.
+			return false, ctx.Err() // The replica stops.
 		case bookmarks >= attempts:
 			logger.Error(err, "Cannot tell whether a cache is current, continuing without", "resource", b.Resource)
 			return true, nil

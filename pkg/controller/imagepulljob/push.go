@@ -175,7 +175,9 @@ func (r *Reconciler) releaseOthers(ctx context.Context, q *request) error {
 		return fmt.Errorf("list NodeImages by owner: %w", err)
 	}
 	// The change is computed again for each version of the NodeImage, see write.
-	release := func(image *v1beta1.NodeImage) (bool, error) { return disown(image, q.job.UID, q.ref), nil }
+	release := func(image *v1beta1.NodeImage) (bool, error) { //nolint:unparam // Other changes of a NodeImage can fail.
+		return disown(image, q.job.UID, q.ref), nil
+	}
 	var targets []*v1beta1.NodeImage
 	for _, item := range items {
 		if image, ok := item.(*v1beta1.NodeImage); ok && ownsOther(image, q.job.UID, q.ref) {

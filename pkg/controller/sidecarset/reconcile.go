@@ -54,14 +54,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 	case due:
 		r.counts.add(set.UID) // The count may not have been written.
 	}
-	if err != nil || !v.unfinished && v.lookAgain == 0 {
+	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if !v.unfinished {
-		return reconcile.Result{RequeueAfter: v.lookAgain}, nil
+	return v.next(), nil
+}
+
+// next returns when the next pass is due even if nothing changes. Not every write of a pass is an event that causes the next one.
+func (v *view) next() reconcile.Result {
+	if v.unfinished {
+		return reconcile.Result{RequeueAfter: passes.Continue, KeepFailures: true}
 	}
-	// Not every write of a pass is an event that causes the next one.
-	return reconcile.Result{RequeueAfter: passes.Continue, KeepFailures: true}, nil
+	return reconcile.Result{RequeueAfter: v.lookAgain}
 }
 
 // pass stores the revision and the status, and then changes Pods. The revision must be stored first, because the status and the records
