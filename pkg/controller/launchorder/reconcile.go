@@ -27,7 +27,7 @@ const Name = "container-launch-priority-controller"
 
 const (
 	// The ConfigMap of a Pod whose containers wait is read again, because it may have been deleted. The pause grows with the age of
-	// the Pod. A Pod can wait for ever, and each read is a request.
+	// the Pod. A Pod can wait for days, and each read is a request.
 	leastRecheck, longestRecheck = 15 * time.Second, 5 * time.Minute
 	// wakeDelay is the time between a key and the change of the Pod that wakes the kubelet. The kubelet watches ConfigMaps and Pods
 	// separately, and would fail again if it saw the change of the Pod first.
@@ -91,7 +91,7 @@ func (r *Reconciler) recheckIn(pod *corev1.Pod) time.Duration {
 	return min(max(r.clock.Since(pod.CreationTimestamp.Time)/4, leastRecheck), longestRecheck)
 }
 
-// warn tells the user about a container that holds back others for ever: it has failed, and nothing starts it again.
+// warn tells the user about a container whose followers never start: it has failed, and nothing starts it again.
 func (r *Reconciler) warn(pod *corev1.Pod, o *order) {
 	if name, code, found := failed(pod, o); found {
 		r.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedLaunchOrder",

@@ -173,7 +173,7 @@ func TestContainerThatSucceededHoldsBackNoOther(t *testing.T) {
 	}
 }
 
-// A container that has failed and does not start again holds back the others for ever. The user is told.
+// A container that has failed and does not start again holds back the others without end. The user is told.
 func TestContainerThatFailedForGoodIsReported(t *testing.T) {
 	tests := map[string]struct {
 		policy corev1.RestartPolicy
