@@ -25,8 +25,9 @@ type longList struct {
 	path     listPath
 	strategy rest.Strategy
 	empty    runtime.Object
-	// perKiB is how many elements of the list take 1 KiB in the store.
+	// perKiB is how many elements of the list take 1 KiB in the store, and most how many an object may have.
 	perKiB float64
+	most   int
 }
 
 // longLists returns the lists of all kinds. If once is true, lists of a shared type are returned for one kind only.
@@ -48,6 +49,7 @@ func (w *world) longLists(t testing.TB, once bool) (lists []longList) {
 			}
 			const number = 1000
 			list.perKiB = number * 1024 / float64(w.size(t, kind, filled(object, path, number, "a"))-w.size(t, kind, object)+1)
+			list.most = list.limit(t)
 			lists = append(lists, list)
 		}
 	}
@@ -61,12 +63,23 @@ func (w *world) size(t testing.TB, kind *kind, object runtime.Object) int {
 	return len(data)
 }
 
+// limit is how many elements of the list are allowed, about. Objects with more lists, maps and elements than the limit are refused at once.
+func (l *longList) limit(t testing.TB) int {
+	t.Helper()
+	const limit, tooMany = 49_000, 60_000
+	errs := l.strategy.Validate(l.request(t, l.StoredVersion()), filled(l.empty, l.path, tooMany, "a"))
+	if count, counted := errs[0].BadValue.(int); counted && len(errs) == 1 {
+		return tooMany * limit / count
+	}
+	// The elements of a status are not counted.
+	return limit
+}
+
 // refusal is how long the answers to a creation and to an update take. Every element of the list is wrong, and the update changes each.
 func (l *longList) refusal(t testing.TB, size int) (create, update time.Duration) {
 	t.Helper()
 	ctx := l.request(t, l.StoredVersion())
-	// Objects with more elements are refused at once.
-	number := min(int(l.perKiB*float64(size)/1024), 49_000)
+	number := min(int(l.perKiB*float64(size)/1024), l.most)
 	stored, changed := filled(l.empty, l.path, number, "a"), filled(l.empty, l.path, number, "b")
 	created := changed.DeepCopyObject()
 	began := time.Now()

@@ -25,21 +25,22 @@ const (
 	stolenClaims = 40
 	// leftoversTime is longer than the controllers wait before they delete what a deleted object owned.
 	leftoversTime = 5 * time.Minute
+	// tenantUser is who attacks others.
+	tenantUser = "tenant"
 )
 
 // asEditor returns the environment of a user who has the role edit in the namespace of the environment, and nothing else.
 func (e *env) asEditor() *env {
 	e.t.Helper()
-	const user = "tenant"
 	_, err := e.core.RbacV1().RoleBindings(e.namespace).Create(e.t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user, APIGroup: rbacv1.GroupName}},
+		ObjectMeta: metav1.ObjectMeta{Name: tenantUser},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: tenantUser, APIGroup: rbacv1.GroupName}},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
 	}, metav1.CreateOptions{})
 	require.NoError(e.t, err)
 	tenant := *e
 	tenant.config = rest.CopyConfig(e.config)
-	tenant.config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	tenant.config.Impersonate = rest.ImpersonationConfig{UserName: tenantUser}
 	return tenant.clients()
 }
 

@@ -7,12 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// mostElements is how many elements the lists and maps of an object may have together, without its status. Each element costs some rules
-// and can have some errors, so this bounds the time of a request. An object of the largest size has more only if its elements are nearly
-// empty.
+// mostElements is how many lists, maps and elements of them an object may have, without its status. Each of them costs some rules and can
+// have some errors, so this bounds the time of a request. Lists count also if they are empty, because the rules of an element look at each
+// of its lists: a container costs more than an environment variable. An object of the largest size has more only if its elements are
+// nearly empty.
 const mostElements = 50_000
 
-// elements counts the elements in the lists and maps of a value of one type. It is nil for types without lists and maps.
+// elements counts the lists, maps and elements in a value of one type. It is nil for types without lists and maps.
 type elements func(value reflect.Value) int
 
 // elementsOf returns the counter for a type of objects. It is built once for each kind, so that a count visits only fields that can have
@@ -36,7 +37,7 @@ func elementsOf(objects reflect.Type) elements {
 		}
 		inner := elementsOf(objects.Elem())
 		return func(value reflect.Value) int {
-			count := value.Len()
+			count := 1 + value.Len()
 			for i := 0; inner != nil && i < value.Len(); i++ {
 				count += inner(value.Index(i))
 			}
@@ -45,7 +46,7 @@ func elementsOf(objects reflect.Type) elements {
 	case reflect.Map:
 		inner := elementsOf(objects.Elem())
 		return func(value reflect.Value) int {
-			count := value.Len()
+			count := 1 + value.Len()
 			for entries := value.MapRange(); inner != nil && entries.Next(); {
 				count += inner(entries.Value())
 			}
@@ -90,6 +91,6 @@ func (e elements) check(obj any) field.ErrorList {
 	}
 	return field.ErrorList{{
 		Type: field.ErrorTypeTooMany, Field: "spec", BadValue: count,
-		Detail: fmt.Sprintf("all lists and maps must have at most %d elements together; divide the object", mostElements),
+		Detail: fmt.Sprintf("the number of lists, maps and their elements must be at most %d; divide the object", mostElements),
 	}}
 }
