@@ -49,6 +49,13 @@ func TestPodWithManyProbesIsCut(t *testing.T) {
 	assert.Len(t, removed[0].Probes, 100-len(fit[0].Probes))
 	again, _ := Fit(fit)
 	assert.Equal(t, fit, again)
+
+	// Two such Pods cannot share their parts.
+	fit, _ = Fit([]v1alpha1.PodProbe{entryOf("ns", "a", 100, 1000), entryOf("ns", "b", 100, 1000)})
+	require.Len(t, fit, 2)
+	for i := range fit {
+		assert.InDelta(t, maxOfPod-1000, fit[i].Size(), 1000, "each has its own part")
+	}
 }
 
 // A namespace with many large probes takes no room of other namespaces, also if they are small in number and come later.
