@@ -58,9 +58,9 @@ type tenantAttack struct {
 // tenantAttacks returns the attacks. hanging is the host of a registry that never answers, and address the host's address that Pods reach.
 func tenantAttacks(hanging, address string) []tenantAttack {
 	return []tenantAttack{
-		{"an update of a budget with a mistake in each of 24,000 requirements", ownBudget, func(ctx context.Context, e *env, i int) error {
+		{"an update of a budget with a mistake in each of 12,000 requirements", ownBudget, func(ctx context.Context, e *env, i int) error {
 			var requirements strings.Builder
-			for j := range 24_000 {
+			for j := range 12_000 {
 				fmt.Fprintf(&requirements, `%s{"key":"a%d","operator":"x"}`, separator(j), i+j)
 			}
 			patch := `{"spec":{"selector":{"matchExpressions":[` + requirements.String() + `]}}}`

@@ -20,7 +20,7 @@ import (
 func nodeImage(gate featuregate.FeatureGate, clock clock.PassiveClock, secrets *PullSecrets) rest.AnyKind {
 	type image = apps.NodeImage
 	return &rest.Kind[*image]{
-		Plural: "nodeimages", Singular: "nodeimage", ClusterScoped: true,
+		Plural: "nodeimages", Singular: "nodeimage", ClusterScoped: true, ForNodes: true,
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *image { return &image{} }, NewList: func() runtime.Object { return &apps.NodeImageList{} },
 		Spec: func(c *image) any { return &c.Spec }, Status: func(c *image) any { return &c.Status },

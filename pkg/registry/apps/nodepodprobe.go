@@ -14,7 +14,7 @@ import (
 func nodePodProbe() rest.AnyKind {
 	type probes = apps.NodePodProbe
 	return &rest.Kind[*probes]{
-		Plural: "nodepodprobes", Singular: "nodepodprobe", ClusterScoped: true, Controlled: true,
+		Plural: "nodepodprobes", Singular: "nodepodprobe", ClusterScoped: true, ForNodes: true, Controlled: true,
 		Stored: v1alpha1.SchemeGroupVersion, Served: []schema.GroupVersion{v1alpha1.SchemeGroupVersion},
 		New: func() *probes { return &probes{} }, NewList: func() runtime.Object { return &apps.NodePodProbeList{} },
 		Spec: func(c *probes) any { return &c.Spec }, Status: func(c *probes) any { return &c.Status },

@@ -42,6 +42,10 @@ func TestElementsAreLimited(t *testing.T) {
 	assert.NotEmpty(t, rules.ValidateUpdate(t.Context(), withEnv(most+1), withEnv(most)))
 	assert.Empty(t, rules.ValidateUpdate(t.Context(), withEnv(most+1), withEnv(most+2)), "an object of an older release can become smaller")
 	assert.NotEmpty(t, rules.ValidateUpdate(t.Context(), withEnv(most+3), withEnv(most+2)))
+
+	// The manager limits what each tenant adds to an object for a node.
+	kind.ForNodes = true
+	assert.Empty(t, kind.strategy(nil).Validate(t.Context(), withEnv(most+1)))
 }
 
 // The rules of a container look at each of its lists, also at those that are empty.

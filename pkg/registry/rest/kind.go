@@ -49,6 +49,10 @@ type Kind[T Object] struct {
 	// compares an object with all others of the kind: two objects that conflict would both pass otherwise.
 	Exclusive bool
 
+	// ForNodes is true if the manager writes the objects for the node agents. It limits what each tenant adds to such an object, so their
+	// elements are not counted: a limit for all together would let one tenant block the others.
+	ForNodes bool
+
 	// Controlled is true if a controller acts on the objects. A user who creates an object of another kind gets a warning.
 	Controlled bool
 
@@ -110,8 +114,11 @@ func (k *Kind[T]) StatusStrategy(typer runtime.ObjectTyper) Strategy {
 }
 
 func (k *Kind[T]) strategy(typer runtime.ObjectTyper) *strategy[T] {
-	return &strategy[T]{
+	s := &strategy[T]{
 		ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: k, values: servable.For(reflect.TypeFor[T]()),
-		elements: elementsOf(reflect.TypeFor[T]()),
 	}
+	if !k.ForNodes {
+		s.elements = elementsOf(reflect.TypeFor[T]())
+	}
+	return s
 }
