@@ -186,6 +186,9 @@ func (k *kubelets) report(ctx context.Context, pod *corev1.Pod, containers bool)
 		return fmt.Sprintf(`{"type":%q,"status":%q,"lastTransitionTime":%q}`, name, status, time.Now().UTC().Format(time.RFC3339))
 	}
 	var conditions []string
+	if !isTrue(pod, corev1.PodInitialized) {
+		conditions = append(conditions, condition(corev1.PodInitialized, true))
+	}
 	if isTrue(pod, corev1.ContainersReady) != containers {
 		conditions = append(conditions, condition(corev1.ContainersReady, containers))
 	}

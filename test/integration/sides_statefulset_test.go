@@ -111,6 +111,17 @@ func minReady(seconds int) func(*side) {
 	}
 }
 
+// repaired changes the image after one that cannot run. Ours replaces the broken Pod. The StatefulSet of Kubernetes waits for it without end,
+// until a user deletes it.
+func repaired(broken, version string) func(*side) {
+	return func(s *side) {
+		image(version)(s)
+		if !s.ours {
+			deleted(broken)(s)
+		}
+	}
+}
+
 func deleteClaim(name string) func(*side) {
 	return func(s *side) {
 		err := env.kube.CoreV1().PersistentVolumeClaims(s.namespace).Delete(s.t.Context(), name, metav1.DeleteOptions{})
@@ -149,8 +160,7 @@ var orderedOperations = []operation{
 	{name: "Pod is deleted during an update", stuck: true, do: deleted("web-0")},
 	{name: "update goes on", do: healthy("web-2 kruise.local/demo:v5")},
 	{name: "update to a broken image", stuck: true, do: image("broken")},
-	{name: "repaired template does not replace the broken Pod", stuck: true, do: image("v6")},
-	{name: "broken Pod is deleted", do: deleted("web-2")},
+	{name: "repaired template", do: repaired("web-2", "v6")},
 	{name: "Pod is no longer ready", stuck: true, do: sick("web-0")},
 	{name: "scale in waits for an unready Pod that stays", stuck: true, do: scaled(2)},
 	{name: "scale in goes on", do: healthy("web-0")},

@@ -218,17 +218,40 @@ func TestGraceHoldsAnUpdate(t *testing.T) {
 
 	w.edit(image("app:3"))
 	w.settle()
-	assert.Equal(t, "app:1", w.Pods()[0].Spec.Containers[0].Image, "it is not chosen again in its grace period")
+	assert.Equal(t, "app:1", w.Pods()[0].Spec.Containers[0].Image)
+	assert.Equal(t, w.set().Status.UpdateRevision, w.Pods()[0].Labels["controller-revision-hash"], "the third image takes the place of the second")
 
 	w.Clock.SetTime(controllertest.Now.Add(30 * time.Second))
 	w.settle()
-	assert.Equal(t, "app:2", w.Pods()[0].Spec.Containers[0].Image)
-	assert.Contains(t, w.Pods()[0].Annotations, "apps.kruise.io/inplace-update-grace", "the second image has a grace period of its own")
-	w.Clock.SetTime(controllertest.Now.Add(60 * time.Second))
-	w.settle()
-	assert.Equal(t, "app:3", w.Pods()[0].Spec.Containers[0].Image)
+	assert.Equal(t, "app:3", w.Pods()[0].Spec.Containers[0].Image, "the grace period went on")
 	assert.NotContains(t, w.Pods()[0].Annotations, "apps.kruise.io/inplace-update-grace")
 	assert.Equal(t, int32(1), w.set().Status.UpdatedAvailableReplicas)
+}
+
+// A user who rolls back knows that the new revision is bad. Nothing of it has begun during the grace period.
+// Case inplace-update 8.
+func TestRollbackInTheGracePeriodRestartsNothing(t *testing.T) {
+	w := rolled(t, "", newSet(2, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) {
+		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
+	}))
+	before := w.Pods()
+	w.edit(image("app:2"), func(s *v1beta1.CloneSetSpec) { s.Template.Annotations = map[string]string{"build": "2"} })
+	w.settle()
+	w.Clock.SetTime(controllertest.Now.Add(10 * time.Second))
+	w.edit(image("app:1"), func(s *v1beta1.CloneSetSpec) { s.Template.Annotations = nil })
+	w.settle()
+	for i, pod := range w.Pods() {
+		assert.Equal(t, before[i].Spec, pod.Spec)
+		assert.Equal(t, before[i].Labels, pod.Labels)
+		assert.NotContains(t, pod.Annotations, "build")
+		assert.NotContains(t, pod.Annotations, "apps.kruise.io/inplace-update-grace")
+		assert.Equal(t, corev1.ConditionTrue, controllertest.ConditionOf(pod, corev1.PodReady).Status, "in service at once")
+		assert.Equal(t, before[i].Status.ContainerStatuses, pod.Status.ContainerStatuses)
+	}
+	assert.Equal(t, int32(2), w.set().Status.UpdatedAvailableReplicas)
+	w.Clock.SetTime(controllertest.Now.Add(time.Hour))
+	w.settle()
+	assert.Equal(t, map[string]int{"app:1": 2}, w.images())
 }
 
 // The requests before a write can take long. The grace period is for the endpoints, which change with the write.

@@ -3,6 +3,7 @@ package cloneset
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -75,7 +76,7 @@ func (p *planner) calculate() (rollout.Diff, error) {
 	}
 	diff, err := rollout.Calculate(rollout.Spec{
 		Replicas: p.Replicas, Partition: p.rolling.Partition, MaxUnavailable: p.rolling.MaxUnavailable, MaxSurge: p.rolling.MaxSurge,
-		ScaleMaxUnavailable: p.set.Spec.ScaleStrategy.MaxUnavailable, Paused: p.rolling.Paused,
+		ScaleMaxUnavailable: p.set.Spec.ScaleStrategy.MaxUnavailable, Paused: p.rolling.Paused, Quiet: p.quiet(),
 		SameRevision: p.Current.Name == p.Update.Name, Rollback: p.rollback,
 		ExcludePreparingDelete:  p.excludes(),
 		PreparingUpdateAsUpdate: p.preparingUpdateAsUpdate,
@@ -84,6 +85,21 @@ func (p *planner) calculate() (rollout.Diff, error) {
 		return diff, fmt.Errorf("calculate the plan: %w", err)
 	}
 	return diff, nil
+}
+
+// quiet reports whether no update takes a Pod out of service, forwards or back. Surge would then create and delete Pods for nothing. A hook
+// can take a Pod out of service by itself. The answer matters only if there is a maxSurge.
+func (p *planner) quiet() bool {
+	if p.rolling.MaxSurge == nil || p.InPlaceHook() != nil {
+		return false
+	}
+	return !slices.ContainsFunc(p.Pods, func(pod *corev1.Pod) bool {
+		target := p.Update
+		if p.Updated(pod) {
+			target = p.Current
+		}
+		return !p.At(pod, target) && p.TakesOutOfService(pod, target)
+	})
 }
 
 // excludes reports whether Pods that a preDelete hook holds do not count as replicas: by a flag, or by a field or label of the

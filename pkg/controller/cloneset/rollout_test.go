@@ -105,6 +105,48 @@ func TestSurgeMakesRoomForUpdatesInPlace(t *testing.T) {
 	assert.Equal(t, 8, kept, "two are new, the others are the same Pods")
 }
 
+// Tools change annotations with each deployment. Pods that can take them without a restart are not replaced by surge.
+// Case cloneset 7.
+func TestUpdateThatRestartsNothingNeedsNoSurge(t *testing.T) {
+	for name, policy := range map[string]func(*v1beta1.CloneSetSpec){"in place": inPlaceIfPossible, "recreated": func(*v1beta1.CloneSetSpec) {}} {
+		t.Run(name, func(t *testing.T) {
+			w := rolled(t, "", newSet(4, policy, knobs("", "1", "2")))
+			before := w.names()
+			w.edit(func(s *v1beta1.CloneSetSpec) { s.Template.Annotations = map[string]string{"build": "2"} })
+			w.settle()
+			assert.Equal(t, int32(4), w.set().Status.UpdatedAvailableReplicas)
+			assert.Equal(t, name == "in place", slices.Equal(before, w.names()))
+			if name == "in place" {
+				assert.Equal(t, 4, w.most)
+			}
+			// Pods that a user picks still get surge.
+			w.change(w.names()[0], func(p *corev1.Pod) { p.Labels["apps.kruise.io/specified-delete"] = "true" })
+			w.settle()
+			assert.Len(t, w.names(), 4)
+		})
+	}
+}
+
+// Pods that are not available yet cost nothing, so fewer replicas do not wait for minReadySeconds.
+func TestScaleInDoesNotWaitForPodsToBecomeAvailable(t *testing.T) {
+	w := rolled(t, "", newSet(2, func(s *v1beta1.CloneSetSpec) { s.MinReadySeconds = 300 }))
+	w.wait(time.Hour)
+	w.settle()
+	available := w.names()
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](5) })
+	w.settle()
+	require.Equal(t, int32(5), w.set().Status.ReadyReplicas)
+	require.Equal(t, int32(2), w.set().Status.AvailableReplicas)
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](2) })
+	w.settle()
+	assert.Equal(t, available, w.names(), "Pods that are not available go first")
+
+	w = rolled(t, "", newSet(3, func(s *v1beta1.CloneSetSpec) { s.MinReadySeconds = 300 }))
+	w.edit(func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](1) })
+	w.settle()
+	assert.Len(t, w.names(), 1)
+}
+
 // Case cloneset 10.
 func TestPodsToDeleteAreReplaced(t *testing.T) {
 	w := rolled(t, "", newSet(3, knobs("", "1", "")))

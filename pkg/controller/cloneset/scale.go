@@ -122,14 +122,14 @@ func (p *planner) deletionStage(limit int) engine.Stage {
 	return stage
 }
 
-// deleteSome deletes every Pod that does not serve, and at most limit Pods that do. It returns the rest of the limit. A Pod that does
-// not serve costs no availability, so the limit does not hold it.
+// deleteSome deletes every Pod that is not available, and at most limit Pods that are. It returns the rest of the limit. A Pod that is not
+// available costs no availability, also if it is ready and minReadySeconds have not passed, so the limit does not hold it.
 func (p *planner) deleteSome(stage *engine.Stage, pods []*corev1.Pod, limit int) (rest int) {
-	serving := make([]bool, len(pods))
+	available := make([]bool, len(pods))
 	for i, pod := range pods {
-		serving[i] = p.Serving(pod)
+		available[i] = p.Available(pod)
 	}
-	chosen, rest := rollout.SelectDeletes(serving, limit)
+	chosen, rest := rollout.SelectDeletes(available, limit)
 	for _, i := range chosen {
 		p.DeletePod(stage, pods[i])
 	}

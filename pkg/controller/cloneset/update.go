@@ -4,10 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/engine"
-	"kruise.io/kruise/pkg/workload/inplace"
-	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/ordering"
 	"kruise.io/kruise/pkg/workload/rollout"
 )
@@ -33,13 +30,11 @@ func (p *planner) candidates() ([]*corev1.Pod, *appsv1.ControllerRevision, error
 }
 
 // outdated returns the Pods that may be brought to the target. In a rollback, only Pods at the update revision may. Pods that are
-// deleted anyway are not updated first. A Pod whose change waits for its grace period is left to settling, until the change is
-// overdue.
+// deleted anyway are not updated first.
 func (p *planner) outdated(target *appsv1.ControllerRevision) (pods []*corev1.Pod) {
 	back := target != p.Update
 	for _, pod := range p.Pods {
-		waits := inplace.Delayed(pod) && lifecycle.Of(pod) != pub.LifecycleStateUpdated && !p.Overdue(pod)
-		if p.At(pod, target) || engine.PreparingDelete(pod) || p.Specified(pod) || waits || back && !p.Updated(pod) {
+		if p.At(pod, target) || engine.PreparingDelete(pod) || p.Specified(pod) || back && !p.Updated(pod) {
 			continue
 		}
 		pods = append(pods, pod)

@@ -34,6 +34,7 @@ func (n *Node) Run(pod *corev1.Pod) {
 		pod.Spec.NodeName = "node"
 	}
 	pod.Status.Phase, pod.Status.ObservedGeneration = corev1.PodRunning, pod.Generation
+	SetConditionOf(pod, corev1.PodInitialized, corev1.ConditionTrue, n.Now)
 	containersReady := true
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -105,12 +106,24 @@ func (p *planner) plan() *engine.Plan {
 		return plan
 	}
 	if walk.blocked || p.ordered && len(p.condemned) > 0 {
-		// Only a Pod that already left service for its update goes on.
-		candidates = slices.DeleteFunc(candidates, func(i int) bool { return !preparesUpdate(p.slots[i].pod) })
+		// Only a Pod that already left service for its update goes on, and a broken one that the order would wait for without end.
+		candidates = slices.DeleteFunc(candidates, func(i int) bool {
+			pod := p.slots[i].pod
+			return !preparesUpdate(pod) && (i != walk.blocker || !p.brokenAndUnwanted(pod))
+		})
 	}
 	stage, err := p.updateStage(candidates)
 	plan.Stages, plan.Err.Update = append(plan.Stages, stage), err
 	return plan
+}
+
+// brokenAndUnwanted reports whether a Pod was never available in a revision that nobody wants any more. Its update makes nothing worse. The
+// current revision is still wanted while a partition holds Pods back.
+func (p *planner) brokenAndUnwanted(pod *corev1.Pod) bool {
+	if pod == nil || p.Updated(pod) || p.At(pod, p.Current) && ptr.Deref(p.rolling.Partition, 0) > 0 {
+		return false
+	}
+	return p.NeverAvailable(pod)
 }
 
 // preparesUpdate reports whether a Pod waits for the hook of its update. A nil Pod does not.

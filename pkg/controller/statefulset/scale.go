@@ -29,7 +29,9 @@ type walk struct {
 	budget int
 	// blocked is true if the way ended at a Pod that the order waits for. missing is true if a slot in range has no Pod.
 	blocked, missing bool
-	failures         []error
+	// blocker is the index of the slot that the order waits for, or -1.
+	blocker  int
+	failures []error
 }
 
 func (w *walk) err() error { return errors.Join(w.failures...) }
@@ -37,7 +39,7 @@ func (w *walk) err() error { return errors.Join(w.failures...) }
 // walk decides about the Pods in range. Slots are filled in ascending order. With OrderedReady, the walk ends at the first Pod that
 // is not available. With Parallel, it ends when the budget is used up.
 func (p *planner) walk() *walk {
-	w := &walk{stage: engine.Stage{Aim: engine.Scale}, budget: math.MaxInt}
+	w := &walk{stage: engine.Stage{Aim: engine.Scale}, budget: math.MaxInt, blocker: -1}
 	for i := range p.slots {
 		w.missing = w.missing || p.slots[i].pod == nil && !p.slots[i].adopting
 	}
@@ -57,7 +59,9 @@ func (p *planner) walk() *walk {
 		}
 		// With a limited budget, a Pod that is not available uses up a part of it, whatever the reason is.
 		w.budget--
-		w.blocked = p.ordered
+		if w.blocked = p.ordered; w.blocked {
+			w.blocker = i
+		}
 	}
 	return w
 }

@@ -8,9 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/workload/engine"
-	"kruise.io/kruise/pkg/workload/inplace"
 	"kruise.io/kruise/pkg/workload/lifecycle"
 	"kruise.io/kruise/pkg/workload/ordering"
 	"kruise.io/kruise/pkg/workload/rollout"
@@ -135,13 +133,6 @@ func (u *updater) deletePicked() {
 	}
 }
 
-// busy reports whether a Pod is not to be updated now, because it is about to be deleted or waits for its grace period. Settling
-// writes the change that waits, unless the server refused it.
-func (u *updater) busy(pod *corev1.Pod) bool {
-	waits := inplace.Delayed(pod) && lifecycle.Of(pod) != pub.LifecycleStateUpdated && !u.Overdue(pod)
-	return pod.DeletionTimestamp != nil || engine.PreparingDelete(pod) || waits
-}
-
 // update moves a slot one step towards the update revision, if it is its turn. Each slot that it changes counts as unavailable for
 // the slots after it.
 func (u *updater) update(i int) error {
@@ -152,7 +143,7 @@ func (u *updater) update(i int) error {
 	}
 	// A Pod that is already unavailable costs nothing, so it does not fill the limit.
 	u.full = u.full || len(u.unavailable) >= u.limit && !u.unavailable[i]
-	if u.full && !preparesUpdate(pod) || u.picked[i] || u.busy(pod) {
+	if u.full && !preparesUpdate(pod) || u.picked[i] || pod.DeletionTimestamp != nil || engine.PreparingDelete(pod) {
 		return nil
 	}
 	u.unavailable[i] = true

@@ -21,6 +21,17 @@ type Plan struct {
 	Err Failures
 }
 
+// updated returns the Pods that a stage updates.
+func (p *Plan) updated() map[types.UID]bool {
+	pods := map[types.UID]bool{}
+	for i := range p.Stages {
+		for j := range p.Stages[i].Updates {
+			pods[p.Stages[i].Updates[j].Pod.UID] = true
+		}
+	}
+	return pods
+}
+
 // Aim is the purpose of a stage. It selects the condition that reports the stage's errors.
 type Aim int
 

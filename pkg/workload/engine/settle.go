@@ -29,12 +29,15 @@ type settlement struct {
 // start the next batch of containers. It takes no Pod out of service.
 func (v *View) settle(plan *Plan) (s settlement) {
 	failures := []error{v.unreadable}
+	updated := plan.updated()
 	for _, pod := range v.Pods {
 		progress := v.progress[pod.UID]
 		s.recheck = delay.Sooner(s.recheck, progress.Recheck)
 		var change *Change
 		var err error
 		switch {
+		// Another change takes the place of the one that waits.
+		case inplace.Delayed(pod) && updated[pod.UID]:
 		// An update that waits for its grace period is not evaluated: nothing of it has begun.
 		case inplace.Delayed(pod):
 			var remaining time.Duration
@@ -53,16 +56,6 @@ func (v *View) settle(plan *Plan) (s settlement) {
 	}
 	s.err = errors.Join(failures...)
 	return s
-}
-
-// Overdue reports whether the change that waits in the Pod for its grace period is due. Settling writes that change before any
-// stage runs. If a stage runs and the change is still due, the server rejected it.
-func (v *View) Overdue(pod *corev1.Pod) bool {
-	if !inplace.Delayed(pod) {
-		return false
-	}
-	change, _, err := v.resume(pod)
-	return err == nil && change != nil
 }
 
 // resume returns the change that waited in a Pod for its grace period, if that period is over. Otherwise it returns the

@@ -98,9 +98,9 @@ type Revisions struct {
 // OwnerRef returns the reference to the workload that its Pods, claims and revisions carry.
 func (t *Target) OwnerRef() metav1.OwnerReference { return *metav1.NewControllerRef(t.Object, t.Kind) }
 
-// inPlaceHook returns the hook that holds Pods before and after their update, or nil. A lifecycle may have only a hook for
+// InPlaceHook returns the hook that holds Pods before and after their update, or nil. A lifecycle may have only a hook for
 // deletions.
-func (t *Target) inPlaceHook() *pub.LifecycleHook {
+func (t *Target) InPlaceHook() *pub.LifecycleHook {
 	if t.Lifecycle == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,6 +63,13 @@ func (v *View) UpdatePod(stage *Stage, pod *corev1.Pod, target *appsv1.Controlle
 	// Every other policy recreates Pods.
 	if v.Policy == pub.InPlaceIfPossiblePodUpdatePolicy || v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
 		change, err := v.inPlaceChange(pod, target)
+		if err == nil && change != nil {
+			change, err = change.Instead(pod)
+		}
+		// Settling replaces a Pod whose waiting change cannot be read.
+		if errors.Is(err, inplace.ErrUnreadable) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -100,6 +108,16 @@ func (v *View) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision)
 	return change, err
 }
 
+// TakesOutOfService reports whether the update of a Pod to the target takes it out of service: it is recreated, or a container restarts.
+func (v *View) TakesOutOfService(pod *corev1.Pod, target *appsv1.ControllerRevision) bool {
+	if v.Policy != pub.InPlaceIfPossiblePodUpdatePolicy && v.Policy != pub.InPlaceOnlyPodUpdatePolicy {
+		return true
+	}
+	change, err := v.inPlaceChange(pod, target)
+	// The update itself reports the error.
+	return err != nil || change == nil || change.Interrupts(pod)
+}
+
 func (v *View) planChange(from, target *appsv1.ControllerRevision) (*inplace.Change, error) {
 	if v.Compatible != nil && !v.Compatible(from, target) {
 		return nil, nil
@@ -121,7 +139,7 @@ func (v *View) planChange(from, target *appsv1.ControllerRevision) (*inplace.Cha
 
 // updateInPlace moves the Pod one step from its lifecycle state through the hook to the update.
 func (v *View) updateInPlace(stage *Stage, update PodUpdate) error {
-	hook, pod := v.inPlaceHook(), update.Pod
+	hook, pod := v.InPlaceHook(), update.Pod
 	held := lifecycle.Hooked(hook, pod)
 	// A Pod that is being updated gets the new target at once.
 	switch state := lifecycle.Of(pod); state {

@@ -153,6 +153,10 @@ func (x *execution) writeOverFresh(ctx context.Context, base *corev1.Pod, update
 		if fresh.UID != update.Pod.UID || fresh.DeletionTimestamp != nil {
 			return errGone
 		}
+		// The change was planned instead of one that waits. If another change waits by now, the next pass plans again.
+		if !inplace.SameWaiting(update.Pod, fresh) {
+			return err
+		}
 		base = fresh
 	}
 	return err

@@ -94,6 +94,25 @@ func (v *View) availableAfter(pod *corev1.Pod, minReadySeconds int32) bool {
 	return podstate.Available(pod, minReadySeconds, v.Now) && v.complete(pod)
 }
 
+// NeverAvailable reports whether the Pod has not been ready in its revision so far. The kubelet says no more than since when a Pod is not
+// ready: a Pod that was ready before is not ready since a later time than that at which it could become ready first.
+func (v *View) NeverAvailable(pod *corev1.Pod) bool {
+	ready := podstate.Condition(pod, corev1.PodReady)
+	switch {
+	case ready == nil || !v.complete(pod):
+		return true
+	case ready.Status == corev1.ConditionTrue:
+		return false
+	}
+	for _, begins := range []corev1.PodConditionType{corev1.PodInitialized, pub.InPlaceUpdateReadyConditionType} {
+		began := podstate.Condition(pod, begins)
+		if began != nil && (began.Status != corev1.ConditionTrue || !ready.LastTransitionTime.After(began.LastTransitionTime.Time)) {
+			return true
+		}
+	}
+	return false
+}
+
 // AvailableIn returns the time until the next ready Pod becomes available, or zero. No event says when minReadySeconds are
 // over.
 func (v *View) AvailableIn() (soonest time.Duration) {

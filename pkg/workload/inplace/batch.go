@@ -115,7 +115,7 @@ func pick[V any](all map[string]V, wanted func(name string) bool) map[string]V {
 // takes precedence. A record that cannot be read leaves nothing.
 func (c *Change) withWaiting(pod *corev1.Pod) *Change {
 	waiting := waitingIn(pod)
-	if waiting == nil {
+	if waiting == nil || c.instead {
 		return c
 	}
 	all := &Change{Images: overlaid(waiting.Images, c.Images), Resources: maps.Clone(c.Resources)}

@@ -14,9 +14,15 @@ import (
 const reasonStart = "StartInPlaceUpdate"
 
 // Hold takes the Pod out of service in the given object, which the caller owns. Endpoints must remove the Pod before a container
-// changes. A Pod without the readiness gate gets no condition, because nothing would set the condition back to True.
+// changes. A Pod without the readiness gate gets no condition, because nothing would set the condition back to True. The condition of a Pod
+// that is held already stays.
 func Hold(pod *corev1.Pod, now time.Time) {
 	if !podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType) {
+		return
+	}
+	held := podstate.Condition(pod, pub.InPlaceUpdateReadyConditionType)
+	if held != nil && held.Status == corev1.ConditionFalse && held.Reason == reasonStart {
+		podstate.Withdraw(pod, now)
 		return
 	}
 	podstate.SetCondition(pod, corev1.PodCondition{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kruise.io/kruise/pkg/apis/pub"
@@ -41,8 +42,11 @@ func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time
 		return fmt.Errorf("encode annotation %q of Pod %q: %w", pub.InPlaceUpdateGraceKey, pod.Name, err)
 	}
 	// The record has whole seconds. Rounding up never shortens the grace period.
-	begin := now.Add(time.Second - 1).UTC().Truncate(time.Second)
-	state := &record.State{Revision: revision, UpdateTimestamp: metav1.NewTime(begin)}
+	begin := metav1.NewTime(now.Add(time.Second - 1).UTC().Truncate(time.Second))
+	if previous, err := record.Read(pod); c.instead && err == nil && previous != nil {
+		begin = previous.UpdateTimestamp
+	}
+	state := &record.State{Revision: revision, UpdateTimestamp: begin}
 	// No part of this change is in progress yet, but an earlier change may be.
 	if blocked := c.inherit(pod, state); len(blocked) > 0 {
 		state.PreCheckBeforeNext = &record.PreCheck{ContainersRequiredReady: blocked}
@@ -53,6 +57,54 @@ func (c *Change) Delay(pod *corev1.Pod, revision string, seconds int32, now time
 	}
 	pod.Annotations[pub.InPlaceUpdateGraceKey] = string(grace)
 	return nil
+}
+
+// Instead returns the change that takes the place of the one that waits in the Pod for its grace period. It is both changes together, and
+// this one takes precedence, but without what the Pod has already. So a change back to what the Pod runs touches no container. The grace
+// period goes on. Without a waiting change, Instead returns this change. If the waiting change cannot be read, nobody knows what the Pod
+// lacks, and the error is ErrUnreadable.
+func (c *Change) Instead(pod *corev1.Pod) (*Change, error) {
+	if !Delayed(pod) {
+		return c, nil
+	}
+	if grace, err := record.ReadGrace(pod); err != nil || grace == nil || grace.Revision == "" {
+		return nil, ErrUnreadable
+	} else if _, err := delayedChange(grace); err != nil {
+		return nil, err
+	}
+	both := c.withWaiting(pod)
+	all := &Change{
+		Images: map[string]string{}, Env: map[string]metav1.ObjectMeta{}, Resources: map[string]corev1.ResourceRequirements{},
+		Labels: both.Labels, Annotations: both.Annotations, instead: true,
+	}
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		if image, changes := both.Images[container.Name]; changes && image != container.Image {
+			all.Images[container.Name] = image
+		}
+		read := both.Env[container.Name]
+		read.Labels, read.Annotations = missing(read.Labels, pod.Labels), missing(read.Annotations, pod.Annotations)
+		if len(read.Labels)+len(read.Annotations) > 0 {
+			all.Env[container.Name] = read
+		}
+		resized := container.DeepCopy()
+		setAmounts(resized, both.Resources[container.Name])
+		if !apiequality.Semantic.DeepEqual(resized.Resources, container.Resources) {
+			all.Resources[container.Name] = both.Resources[container.Name]
+		}
+	}
+	return all, nil
+}
+
+// missing returns the wanted entries that a map does not have.
+func missing(wanted, has map[string]string) map[string]string {
+	var result map[string]string
+	for key, value := range wanted {
+		if present, found := has[key]; !found || present != value {
+			result = with(result, key, value)
+		}
+	}
+	return result
 }
 
 // ErrUnreadable says that the change which waits in a Pod cannot be read. The Pod has the label of the new revision already.
@@ -104,6 +156,12 @@ func Delayed(pod *corev1.Pod) bool {
 	_, today := pod.Annotations[pub.InPlaceUpdateGraceKey]
 	_, once := pod.Annotations[pub.InPlaceUpdateGraceKeyOld]
 	return today || once
+}
+
+// SameWaiting reports whether the same change waits in both versions of a Pod, or none.
+func SameWaiting(a, b *corev1.Pod) bool {
+	return a.Annotations[pub.InPlaceUpdateGraceKey] == b.Annotations[pub.InPlaceUpdateGraceKey] &&
+		a.Annotations[pub.InPlaceUpdateGraceKeyOld] == b.Annotations[pub.InPlaceUpdateGraceKeyOld]
 }
 
 // dropGrace removes the stored change from the given object.

@@ -45,6 +45,51 @@ func TestGracePrecedesTheNewImage(t *testing.T) {
 }
 
 // Case inplace-update 8.
+func TestChangeTakesThePlaceOfTheOneThatWaits(t *testing.T) {
+	waiting := images("main:2")
+	waiting.Labels = MapChange{Set: map[string]string{"new": "1"}, Remove: []string{"app"}}
+	delayed := func() *corev1.Pod {
+		pod := runningPod("A")
+		require.NoError(t, waiting.Delay(pod, "rev2", 30, now))
+		pod.Labels[pub.ControllerRevisionHashKey] = "rev2"
+		return pod
+	}
+
+	// Back to what runs: the difference from the waiting revision is an image that the Pod has.
+	back := images("main:1")
+	back.Labels = MapChange{Set: map[string]string{"app": runningPod("A").Labels["app"]}, Remove: []string{"new"}}
+	pod := delayed()
+	change, err := back.Instead(pod)
+	require.NoError(t, err)
+	assert.False(t, change.TouchesContainers())
+	require.NoError(t, change.Apply(pod, "rev1", now.Add(time.Second)))
+	assert.False(t, Delayed(pod))
+	assert.Equal(t, runningPod("A").Spec, pod.Spec)
+	assert.Equal(t, runningPod("A").Labels["app"], pod.Labels["app"])
+	assert.NotContains(t, pod.Labels, "new")
+
+	// A third revision has the rest of the second, and its clock.
+	pod = delayed()
+	change, err = (&Change{Annotations: MapChange{Set: map[string]string{"third": "3"}}}).Instead(pod)
+	require.NoError(t, err)
+	require.NoError(t, change.Delay(pod, "rev3", 30, now.Add(20*time.Second)))
+	_, err = Resume(pod, func(revision string) bool { return revision == "rev3" }, now.Add(30*time.Second))
+	require.NoError(t, err)
+	assert.Equal(t, "main:2", pod.Spec.Containers[0].Image)
+	assert.Equal(t, "1", pod.Labels["new"])
+	assert.Equal(t, "3", pod.Annotations["third"])
+
+	// What cannot be read cannot be replaced.
+	pod = delayed()
+	pod.Annotations[pub.InPlaceUpdateGraceKey] = "{"
+	_, err = back.Instead(pod)
+	require.ErrorIs(t, err, ErrUnreadable)
+	change, err = back.Instead(runningPod("A"))
+	require.NoError(t, err)
+	assert.Same(t, back, change, "nothing waits")
+}
+
+// Case inplace-update 8.
 func TestReplacedGraceIsDropped(t *testing.T) {
 	pod := runningPod("A")
 	require.NoError(t, images("main:2").Delay(pod, "rev2", 0, now))

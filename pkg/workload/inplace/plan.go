@@ -32,6 +32,8 @@ type Change struct {
 	// Labels and Annotations are the other metadata. They change at once.
 	Labels      MapChange
 	Annotations MapChange
+	// instead is true if the change takes the place of the one that waits in the Pod, see Instead.
+	instead bool
 }
 
 // MapChange is the difference between two maps: the entries to set, and the keys to remove.

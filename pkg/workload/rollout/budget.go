@@ -49,11 +49,11 @@ func (d Diff) SelectUpdates(candidates []Candidate, census Census) (chosen []int
 	return chosen
 }
 
-// SelectDeletes goes through Pods in order, and returns the indexes of the Pods that may be deleted now: every Pod that does not
-// serve, and as many serving Pods as the limit allows. It also returns the rest of the limit.
-func SelectDeletes(ready []bool, limit int) (chosen []int, rest int) {
-	for i, serves := range ready {
-		if serves {
+// SelectDeletes goes through Pods in order, and returns the indexes of the Pods that may be deleted now: every Pod that is not available,
+// and as many available Pods as the limit allows. It also returns the rest of the limit.
+func SelectDeletes(available []bool, limit int) (chosen []int, rest int) {
+	for i := range available {
+		if available[i] {
 			if limit <= 0 {
 				continue
 			}

@@ -15,6 +15,8 @@ type Spec struct {
 	MaxSurge            *intstr.IntOrString
 	ScaleMaxUnavailable *intstr.IntOrString
 	Paused              bool
+	// Quiet is true if the update takes no Pod out of service.
+	Quiet bool
 	// SameRevision is true if the update revision is the current revision.
 	SameRevision bool
 	// Rollback allows updates from the update revision back to the current one.
@@ -44,7 +46,7 @@ type Diff struct {
 	// Down is how many Pods are surplus, besides Pods that are already picked for deletion (specified, or held by a preDelete
 	// hook). DownOld is how many of them are at the current revision.
 	Down, DownOld int
-	// DeleteReadyLimit is how many serving Pods may be deleted now. Pods that are picked for deletion but not available count
+	// DeleteReadyLimit is how many available Pods may be deleted now. Pods that are picked for deletion but not available count
 	// against it, because they are deleted too, and all Pods that are unavailable at once must stay within maxUnavailable.
 	DeleteReadyLimit int
 	// UpdateNum is how many Pods are to be updated. If negative, that many Pods return to the current revision.
@@ -154,7 +156,7 @@ func Calculate(spec Spec, pods []Pod) (Diff, error) {
 	if spec.SameRevision || !spec.Rollback {
 		oldDiff, newDiff = max(oldDiff, 0), min(newDiff, 0)
 	}
-	useSurge, useSurgeOld := surge(k, c, oldDiff, newDiff, spec.Paused)
+	useSurge, useSurgeOld := surge(k, c, oldDiff, newDiff, spec.Paused || spec.Quiet)
 	expect, expectOld := spec.Replicas+useSurge, k.partition+useSurgeOld
 
 	d := Diff{UseSurge: useSurge, Partition: k.partition, UpdateNum: updateNum(oldDiff, newDiff)}
@@ -173,9 +175,10 @@ func Calculate(spec Spec, pods []Pod) (Diff, error) {
 }
 
 // surge decides how many Pods above the replicas are wanted (use), and how many of those at the current revision (useOld). Surge
-// replaces Pods picked for deletion or makes room for an update, whichever needs more. A pause only stops the surge for updates.
-// It does not set maxSurge to zero: maxUnavailable would then be rounded up, and a pause would make available Pods unavailable.
-func surge(k knobs, c counts, oldDiff, newDiff int, paused bool) (use, useOld int) {
+// replaces Pods picked for deletion or makes room for an update, whichever needs more. A pause, or an update that takes no Pod out of
+// service, only stops the surge for updates. It does not set maxSurge to zero: maxUnavailable would then be rounded up, and a pause would
+// make available Pods unavailable.
+func surge(k knobs, c counts, oldDiff, newDiff int, withoutUpdates bool) (use, useOld int) {
 	if k.maxSurge <= 0 {
 		return 0, 0
 	}
@@ -185,7 +188,7 @@ func surge(k knobs, c counts, oldDiff, newDiff int, paused bool) (use, useOld in
 		scaleOld = max(scale-c.toDeleteNew, 0)
 	}
 	update, updateOld := 0, 0
-	if oldDiff*newDiff < 0 && !paused {
+	if oldDiff*newDiff < 0 && !withoutUpdates {
 		update = min(abs(oldDiff), abs(newDiff))
 		if (abs(oldDiff) <= abs(newDiff) && oldDiff < 0) || (abs(oldDiff) > abs(newDiff) && newDiff > 0) {
 			updateOld = update
