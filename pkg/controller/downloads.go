@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/featuregate"
+	"k8s.io/klog/v2"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/pub"
@@ -18,6 +20,9 @@ import (
 	"kruise.io/kruise/pkg/workload/engine"
 	"kruise.io/kruise/pkg/workload/predownload"
 )
+
+// downloadRetry is the delay until failed writes of ImagePullJobs are tried again.
+const downloadRetry = 30 * time.Second
 
 // Downloads pulls the new images of rollouts on the nodes that will need them. Nothing waits for a pull: an update that comes first
 // only gets the image later. It is nil if the feature gate is off.
@@ -53,10 +58,22 @@ type Download struct {
 // Sync creates the jobs of the update revision once. It deletes all jobs when no Pod remains to be updated. Whether the jobs exist is
 // recorded as a label of the revision, not read from the jobs: a user may delete a job, and a job may end with its TTL. Neither may
 // start the pulls again. The label is written last, so after a crash the jobs are created again under the same names.
-func (d *Downloads) Sync(ctx context.Context, owner engine.Object, download *Download) error {
+//
+// It returns the delay until it should be tried again, or zero. A failure is logged and is no failure of the pass: images that are not
+// pulled ahead stop no rollout, and the delay between passes must not grow for them.
+func (d *Downloads) Sync(ctx context.Context, owner engine.Object, download *Download) (retry time.Duration) {
+	if d == nil || download.Revision == nil {
+		return 0
+	}
+	if err := d.sync(ctx, owner, download); err != nil {
+		klog.FromContext(ctx).Error(err, "Failed to pull images ahead of an update, will retry", "retry", downloadRetry)
+		return downloadRetry
+	}
+	return 0
+}
+
+func (d *Downloads) sync(ctx context.Context, owner engine.Object, download *Download) error {
 	switch {
-	case d == nil || download.Revision == nil:
-		return nil
 	case download.Done:
 		return d.end(ctx, owner)
 	case predownload.Decided(download.Revision) || !download.Due:

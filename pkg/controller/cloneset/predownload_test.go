@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -171,8 +172,9 @@ func TestRefusedJobDoesNotBlockTheUpdate(t *testing.T) {
 	})
 	w.edit(image("app:2"))
 	w.Observe()
-	_, err := w.reconcile("web")
-	require.ErrorContains(t, err, "create ImagePullJob")
+	result, err := w.reconcile("web")
+	require.NoError(t, err, "errors are only logged")
+	assert.Equal(t, 30*time.Second, result.RequeueAfter)
 	assert.True(t, slices.ContainsFunc(w.Events(), func(event string) bool {
 		return strings.HasPrefix(event, "Normal FailedCreateImagePullJob ")
 	}))

@@ -55,10 +55,9 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.CloneSet) (reconcile
 	for _, due := range []time.Duration{outcome.Recheck, view.AvailableIn(), planner.deadlineIn(&status)} {
 		recheck = delay.Sooner(recheck, due)
 	}
-	// Go evaluates the arguments in this order: downloads, then the deletion of old revisions.
+	recheck = delay.Sooner(recheck, r.downloads.Sync(ctx, set, planner.download(outcome.Revision, status.UpdatedReadyReplicas)))
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(
 		cleared, outcome.Scale, outcome.Update, reported,
-		r.downloads.Sync(ctx, set, planner.download(outcome.Revision, status.UpdatedReadyReplicas)),
 		r.engine.Trim(ctx, view),
 	)
 }

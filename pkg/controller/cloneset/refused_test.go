@@ -50,6 +50,29 @@ func (w *world) passes(n int) (last error) {
 	return last
 }
 
+// A policy can refuse the template of one revision for good.
+func TestRefusedRevisionDoesNotBlockTheOtherOne(t *testing.T) {
+	w := rolled(t, "", newSet(10, knobs("5", "1", "")))
+	w.edit(image("app:2"))
+	w.settle()
+	require.Equal(t, map[string]int{"app:1": 5, "app:2": 5}, w.images())
+	w.refuse("create", func(action clienttesting.Action) error {
+		if create, ok := action.(clienttesting.CreateActionImpl); ok && create.Object.(*corev1.Pod).Spec.Containers[0].Image == "app:1" {
+			return apierrors.NewForbidden(pods, "web", nil)
+		}
+		return nil
+	})
+	lost := map[string]int{"app:1": 2, "app:2": 3}
+	for _, pod := range w.Pods() {
+		if image := pod.Spec.Containers[0].Image; lost[image] > 0 {
+			lost[image]--
+			w.lose(pod.Name)
+		}
+	}
+	require.ErrorContains(t, w.passes(5), "forbidden")
+	assert.Equal(t, map[string]int{"app:1": 3, "app:2": 5}, w.images())
+}
+
 func TestRefusedCreationDoesNotBlockUpdates(t *testing.T) {
 	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "2", "")))
 	w.fullAt(2)

@@ -49,8 +49,8 @@ func (p *planner) manageNode(stage *engine.Stage, at *place, a amounts) (missing
 				p.DeletePod(stage, pod)
 			}
 		}
-	// A terminating Pod counts as a Pod of the node, so the new one is created only when it is gone.
-	case at.run && len(at.pods) == 0:
+	// A terminating Pod counts as a Pod of the node, so the new one is created only when its containers have ended.
+	case at.run && !slices.ContainsFunc(at.pods, fills):
 		return true
 	// The node is no longer selected, or has a taint NoExecute that the Pods do not tolerate.
 	case !at.stay:
@@ -75,6 +75,10 @@ func (p *planner) manageNode(stage *engine.Stage, at *place, a amounts) (missing
 	}
 	return false
 }
+
+// fills reports whether a Pod keeps another one off its node. A Pod whose containers have ended and that is being deleted does not: only a
+// finalizer keeps it.
+func fills(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil || !podstate.Finished(pod) }
 
 // ended reports whether a Pod has ended and is still to be deleted. No hook holds it.
 func ended(pod *corev1.Pod) bool {

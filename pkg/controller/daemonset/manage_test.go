@@ -283,6 +283,29 @@ func TestTerminatingPodHoldsItsNode(t *testing.T) {
 	assert.NotEqual(t, pod.UID, w.on("n1").UID)
 }
 
+// A Pod that has ended serves nobody, whatever a finalizer waits for.
+func TestEndedPodThatAFinalizerKeepsDoesNotHoldItsNode(t *testing.T) {
+	for name, edits := range map[string][]edit{"without surge": nil, "with surge": {maxSurge("1")}} {
+		t.Run(name, func(t *testing.T) {
+			w := rolled(t, "", newSet(edits...), nodes(1))
+			kept := w.on("n1")
+			w.changePod(kept, func(p *corev1.Pod) {
+				p.DeletionTimestamp, p.Finalizers, p.Status.Phase = &metav1.Time{Time: w.Clock.Now()}, []string{"example.com/keep"}, corev1.PodFailed
+			})
+			w.settle()
+			var running []string
+			for _, pod := range w.Pods() {
+				if pod.DeletionTimestamp == nil {
+					running = append(running, pod.Name)
+				}
+			}
+			require.Len(t, running, 1)
+			assert.NotEqual(t, kept.Name, running[0])
+			assert.Equal(t, int32(1), w.set().Status.NumberReady)
+		})
+	}
+}
+
 func TestUnscheduledPodOfALostNodeIsDeleted(t *testing.T) {
 	w := newWorld(t, "", append(nodes(2), newSet())...)
 	w.step()

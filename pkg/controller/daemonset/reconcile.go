@@ -46,9 +46,9 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.DaemonSet) (reconcil
 	for _, due := range []time.Duration{outcome.Recheck, planner.recheck, view.AvailableIn()} {
 		recheck = delay.Sooner(recheck, due)
 	}
+	recheck = delay.Sooner(recheck, r.downloads.Sync(ctx, set, planner.download(outcome.Revision, &status)))
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(
 		outcome.Scale, outcome.Update, reported,
-		r.downloads.Sync(ctx, set, planner.download(outcome.Revision, &status)),
 		r.engine.DropRevisions(ctx, view, planner.unusedCopies()),
 		r.engine.Trim(ctx, view),
 	)

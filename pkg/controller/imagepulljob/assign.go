@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -46,13 +47,16 @@ type request struct {
 func (q *request) assign(image *v1beta1.NodeImage) bool {
 	entry := image.Spec.Images[q.ref.Name]
 	tag := q.ref.Wanted(image)
-	// Only the Secrets can be new: the job may have got another one while it runs.
+	// What users can change while the job runs is its Secrets and how its image is pulled. The pull goes on with the new policy.
 	if tag != nil && imagetag.OwnedBy(tag, q.job.UID) {
-		added := q.addSecrets(&entry)
-		if added {
+		changed := q.addSecrets(&entry)
+		if q.policyChanged(tag) {
+			tag.PullPolicy, changed = q.pullPolicy(), true
+		}
+		if changed {
 			image.Spec.Images[q.ref.Name] = entry
 		}
-		return added
+		return changed
 	}
 	if tag == nil {
 		entry.Tags = append(slices.Clone(entry.Tags), v1beta1.ImageTagSpec{Tag: q.ref.Tag, Version: q.firstVersion(image)})
@@ -134,6 +138,17 @@ func (q *request) pullPolicy() *v1beta1.ImageTagPullPolicy {
 	}
 	policy.TTLSecondsAfterFinished = new(int32(min(ttl, math.MaxInt32)))
 	return policy
+}
+
+// policyChanged reports whether the tag still has an earlier pull policy of the job. The policy of the last job that asked for a tag applies.
+// The TTL is not compared, because it has a random part.
+func (q *request) policyChanged(tag *v1beta1.ImageTagSpec) bool {
+	if last := len(tag.OwnerReferences) - 1; last < 0 || tag.OwnerReferences[last].UID != q.job.UID {
+		return false
+	}
+	had, wanted := ptr.Deref(tag.PullPolicy, v1beta1.ImageTagPullPolicy{}), *q.pullPolicy()
+	had.TTLSecondsAfterFinished, wanted.TTLSecondsAfterFinished = nil, nil
+	return !apiequality.Semantic.DeepEqual(had, wanted)
 }
 
 // ownsOther reports whether the job owns a tag other than the one that it asks for now. It lets the caller skip the write.

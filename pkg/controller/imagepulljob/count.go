@@ -7,7 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -18,9 +17,9 @@ import (
 // census groups the nodes that a job selected by their state. Each node is in exactly one of unasked, pulling, succeeded and failed.
 // Each group keeps the order in which nodes are asked.
 type census struct {
-	// unasked are nodes that the job did not ask yet. lacking are nodes that it asked but that lack a Secret; they are also in
-	// pulling, succeeded or failed.
-	unasked, lacking           []*v1beta1.NodeImage
+	// unasked are nodes that the job did not ask yet. outdated are nodes that it asked before its Secrets or its pull policy changed; they
+	// are also in pulling, succeeded or failed.
+	unasked, outdated          []*v1beta1.NodeImage
 	pulling, succeeded, failed []string
 	// silent is how many of the nodes in pulling do not report. soon is the time until the next one counts as silent, or zero.
 	silent int
@@ -33,15 +32,12 @@ const silence = time.Minute
 
 // count groups the nodes. A node in refused counts as failed unless it was asked before. A node that was asked but has not
 // reported this version of the tag counts as pulling. Otherwise the job could ask more nodes at once than its parallelism allows.
-func count(
-	chosen []*v1beta1.NodeImage, job types.UID, ref imagetag.Reference, secrets []v1beta1.ReferenceObject, refused map[string]bool,
-	now time.Time,
-) census {
+func (q *request) count(chosen []*v1beta1.NodeImage, refused map[string]bool) census {
 	var c census
 	for _, image := range chosen {
 		// The job has not asked this node, or the tag has expired since.
-		tag := ref.Wanted(image)
-		if tag == nil || !imagetag.OwnedBy(tag, job) {
+		tag := q.ref.Wanted(image)
+		if tag == nil || !imagetag.OwnedBy(tag, q.job.UID) {
 			if refused[image.Name] {
 				c.failed = append(c.failed, image.Name)
 			} else {
@@ -49,11 +45,11 @@ func count(
 			}
 			continue
 		}
-		if lacks(image.Spec.Images[ref.Name].PullSecrets, secrets) {
-			c.lacking = append(c.lacking, image)
+		if lacks(image.Spec.Images[q.ref.Name].PullSecrets, q.secrets) || q.policyChanged(tag) {
+			c.outdated = append(c.outdated, image)
 		}
 		// An answer to an older version belongs to an earlier request.
-		answer := ref.Answer(image, tag.Version)
+		answer := q.ref.Answer(image, tag.Version)
 		switch {
 		case answer != nil && answer.Phase == v1beta1.ImagePhaseSucceeded:
 			c.succeeded = append(c.succeeded, image.Name)
@@ -64,7 +60,7 @@ func count(
 			c.pulling = append(c.pulling, image.Name)
 			// A node that reports any phase has a working agent.
 			if answer == nil {
-				c.listen(tag, now)
+				c.listen(tag, q.now)
 			}
 		}
 	}

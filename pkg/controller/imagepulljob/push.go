@@ -35,7 +35,7 @@ const (
 // because nodes that already pull may fail without them. Once the time of the pass is over, it asks no more nodes.
 func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int32, refused []string, err error) {
 	var failures []error
-	_, _, err = r.ask(ctx, q, c.lacking)
+	_, _, err = r.ask(ctx, q, c.outdated)
 	failures = append(failures, err)
 	// Each pass asks at least one batch. The changed status is then the event that goes on with the others.
 	p := passes.Begin(r.clock, passes.Width)
@@ -43,7 +43,7 @@ func (r *Reconciler) push(ctx context.Context, q *request, c *census) (asked int
 	free, rest := max(parallelism(q.job.Spec.Parallelism)-(len(c.pulling)-c.silent), 0), c.unasked
 	// The sort reads the agents of the cluster, so it is left out if no node can be asked.
 	if free > 0 {
-		r.failing.keep(q.job.UID, rest, c.lacking)
+		r.failing.keep(q.job.UID, rest, c.outdated)
 		rest = r.failingLast(q.job, r.agentsFirst(rest))
 	}
 	for failed := 0; free > 0 && len(rest) > 0 && failed < refusedAtOnce && (asked == 0 || !p.Over()); {

@@ -119,13 +119,13 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	refused, again := r.refusals.nodes(job, ref)
 	now := r.clock.Now()
 	// The counts come from the cache, which shows all own writes of the last pass. The guard has waited for that.
-	c := count(chosen, job.UID, ref, secrets, refused, now)
+	q := &request{
+		job: job, ref: ref, secrets: secrets, tagTTL: r.tagTTL, now: now, random: random, last: r.lastVersion(ref), copies: r.copies,
+	}
+	c := q.count(chosen, refused)
 	status := c.status(job, now)
 	var pushed error
 	if status.CompletionTime == nil && unknown == nil {
-		q := &request{
-			job: job, ref: ref, secrets: secrets, tagTTL: r.tagTTL, now: now, random: random, last: r.lastVersion(ref), copies: r.copies,
-		}
 		var asked int32
 		var refuse []string
 		asked, refuse, pushed = r.push(ctx, q, &c)

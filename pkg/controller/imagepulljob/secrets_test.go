@@ -85,6 +85,27 @@ func TestSecretIsCopiedWhileTheJobRuns(t *testing.T) {
 	assert.NotNil(t, w.job("a").Status.CompletionTime)
 }
 
+// Users edit the limits of a pull because it does not succeed.
+func TestEditedPullPolicyReachesTheNodes(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a"))...)
+	w.step("a")
+	require.Equal(t, int32(600), *w.tag("n1").PullPolicy.TimeoutSeconds)
+	version := w.tag("n1").Version
+	w.edit("a", func(job *v1beta1.ImagePullJob) { job.Spec.PullPolicy.TimeoutSeconds = new(int32(9)) })
+	w.step("a")
+	assert.Equal(t, int32(9), *w.tag("n1").PullPolicy.TimeoutSeconds)
+	assert.Equal(t, version, w.tag("n1").Version, "the pull goes on")
+	before := w.image("n1").ResourceVersion
+	w.step("a")
+	assert.Equal(t, before, w.image("n1").ResourceVersion, "nothing else changed")
+
+	// The policy of a later job for the same tag applies.
+	w.Add(newJob("b", func(job *v1beta1.ImagePullJob) { job.Spec.PullPolicy.TimeoutSeconds = new(int32(7)) }))
+	w.step("b")
+	w.step("a")
+	assert.Equal(t, int32(7), *w.tag("n1").PullPolicy.TimeoutSeconds)
+}
+
 func TestDeletedJobReleasesItsCopy(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), source("one"))...)
 	w.step("a")

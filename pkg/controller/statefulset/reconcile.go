@@ -56,9 +56,9 @@ func (r *Reconciler) pass(ctx context.Context, set *v1beta1.StatefulSet) (reconc
 	for _, due := range []time.Duration{outcome.Recheck, view.AvailableIn(), p.recheck} {
 		recheck = delay.Sooner(recheck, due)
 	}
+	recheck = delay.Sooner(recheck, r.downloads.Sync(ctx, set, p.download(outcome.Revision, &status)))
 	return reconcile.Result{RequeueAfter: recheck}, errors.Join(
 		outcome.Scale, outcome.Update, reported,
-		r.downloads.Sync(ctx, set, p.download(outcome.Revision, &status)),
 		r.engine.Trim(ctx, view),
 	)
 }

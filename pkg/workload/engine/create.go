@@ -13,9 +13,27 @@ import (
 // requests.
 const largestBatch = 64
 
-// create creates instances in batches that grow until a creation fails. A quota or a webhook that refuses all of them is then
-// asked only a few times. A name that another Pod has is the problem of one instance, so the others are created all the same.
+// create creates the instances of each revision. A policy that refuses the template of one revision holds back no other one.
 func (x *execution) create(ctx context.Context, creations []Creation) error {
+	var failures []error
+	for len(creations) > 0 {
+		revision := creations[0].Blueprint.Revision
+		var alike, others []Creation
+		for _, creation := range creations {
+			if creation.Blueprint.Revision == revision {
+				alike = append(alike, creation)
+			} else {
+				others = append(others, creation)
+			}
+		}
+		failures, creations = append(failures, x.createAlike(ctx, alike)), others
+	}
+	return errors.Join(failures...)
+}
+
+// createAlike creates instances in batches that grow until a creation fails. A quota or a webhook that refuses all of them is then
+// asked only a few times. A name that another Pod has is the problem of one instance, so the others are created all the same.
+func (x *execution) createAlike(ctx context.Context, creations []Creation) error {
 	var taken []error
 	err := x.SlowStart(len(creations), largestBatch, func(i int) error {
 		err := x.createInstance(ctx, &creations[i])

@@ -2,6 +2,7 @@ package validation
 
 import (
 	"context"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -62,13 +63,35 @@ func validateDaemonSetSpec(spec, old *apps.DaemonSetSpec, path *field.Path) fiel
 	return errs
 }
 
-// WarnDaemonSet names the one hook that is stored and has no effect, when a write sets it.
-func WarnDaemonSet(_ context.Context, set, old *apps.DaemonSet) []string {
+// WarnDaemonSet names what a write sets and what will not have the effect that its user wants.
+func WarnDaemonSet(_ context.Context, set, old *apps.DaemonSet) (warnings []string) {
 	hooked := func(set *apps.DaemonSet) bool {
 		return set.Spec.Lifecycle != nil && set.Spec.Lifecycle.PreNormal != nil
 	}
-	if !hooked(set) || old != nil && hooked(old) {
-		return nil
+	spec := field.NewPath("spec")
+	if hooked(set) && (old == nil || !hooked(old)) {
+		warnings = append(warnings, spec.Child("lifecycle", "preNormal").String()+": a DaemonSet stores this field but ignores it")
 	}
-	return []string{field.NewPath("spec", "lifecycle", "preNormal").String() + ": a DaemonSet stores this field but ignores it"}
+	if surgeMeetsPorts(set) && (old == nil || !surgeMeetsPorts(old)) {
+		warnings = append(warnings, spec.Child("updateStrategy", "rollingUpdate", "maxSurge").String()+
+			": the old and the new Pod of a node need the same host port, so updates cannot complete; set maxSurge to 0 and maxUnavailable to 1")
+	}
+	return warnings
+}
+
+// surgeMeetsPorts reports whether an update creates new Pods beside old ones although only one of them can have a port of the node.
+func surgeMeetsPorts(set *apps.DaemonSet) bool {
+	rolling := set.Spec.UpdateStrategy.RollingUpdate
+	if rolling == nil || rolling.MaxSurge == nil || rolling.MaxSurge.IntVal == 0 && strings.Trim(rolling.MaxSurge.StrVal, "0%") == "" {
+		return false
+	}
+	spec := &set.Spec.Template.Spec
+	for i := range spec.Containers {
+		for j := range spec.Containers[i].Ports {
+			if spec.HostNetwork || spec.Containers[i].Ports[j].HostPort != 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps"
@@ -232,4 +233,26 @@ func TestWarnDaemonSet(t *testing.T) {
 	require.Empty(t, validation.WarnDaemonSet(t.Context(), &apps.DaemonSet{}, nil))
 	another := &apps.DaemonSet{Spec: apps.DaemonSetSpec{Lifecycle: &pub.Lifecycle{PreDelete: &pub.LifecycleHook{}}}}
 	require.Empty(t, validation.WarnDaemonSet(t.Context(), another, nil))
+}
+
+func TestSurgeBesideAPortOfTheNodeIsWarnedAbout(t *testing.T) {
+	with := func(surge intstr.IntOrString, hostPort int32, hostNetwork bool) *apps.DaemonSet {
+		set := &apps.DaemonSet{}
+		set.Spec.UpdateStrategy.RollingUpdate = &apps.RollingUpdateDaemonSet{MaxSurge: &surge}
+		set.Spec.Template.Spec = corev1.PodSpec{
+			HostNetwork: hostNetwork, Containers: []corev1.Container{{Ports: []corev1.ContainerPort{{ContainerPort: 80, HostPort: hostPort}}}},
+		}
+		return set
+	}
+	want := []string{"spec.updateStrategy.rollingUpdate.maxSurge: the old and the new Pod of a node need the same host port, so updates cannot " +
+		"complete; set maxSurge to 0 and maxUnavailable to 1"}
+	for _, surge := range []intstr.IntOrString{intstr.FromInt32(1), intstr.FromString("10%")} {
+		require.Equal(t, want, validation.WarnDaemonSet(t.Context(), with(surge, 80, false), nil))
+		require.Equal(t, want, validation.WarnDaemonSet(t.Context(), with(surge, 0, true), with(surge, 0, false)))
+		require.Empty(t, validation.WarnDaemonSet(t.Context(), with(surge, 0, false), nil))
+		require.Empty(t, validation.WarnDaemonSet(t.Context(), with(surge, 80, false), with(surge, 80, false)), "as it was")
+	}
+	for _, none := range []intstr.IntOrString{intstr.FromInt32(0), intstr.FromString("0%")} {
+		require.Empty(t, validation.WarnDaemonSet(t.Context(), with(none, 80, false), nil))
+	}
 }
