@@ -22,6 +22,7 @@ import (
 
 	"kruise.io/kruise/pkg/absentapi"
 	"kruise.io/kruise/pkg/controller"
+	"kruise.io/kruise/pkg/eventlimit"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	kruisescheme "kruise.io/kruise/pkg/generated/clientset/versioned/scheme"
 	"kruise.io/kruise/pkg/protectionlog"
@@ -143,7 +144,7 @@ func (c *Config) setDeps(ctx context.Context, kube kubernetes.Interface, clock *
 			return fmt.Errorf("create scheme: %w", err)
 		}
 	}
-	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
+	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx), eventlimit.PerReason(0))
 	// The metrics are registered before the controllers exist, because the controllers only use them.
 	m, err := newMetrics(legacyregistry.Register)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"kruise.io/kruise/pkg/eventlimit"
 	"kruise.io/kruise/pkg/nodeagent/cluster"
 	"kruise.io/kruise/pkg/nodeagent/containerrestart"
 	"kruise.io/kruise/pkg/nodeagent/cri"
@@ -64,9 +65,7 @@ func Run(ctx context.Context, config *Config) (err error) {
 	choice := cri.NewChoice(runtimes, func(ctx context.Context) (string, error) { return runtimeOf(ctx, config) })
 	check = cri.NewCheck(choice, clock.RealClock{})
 
-	events := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{
-		LRUCacheSize: rememberedEvents,
-	}))
+	events := record.NewBroadcaster(record.WithContext(ctx), eventlimit.PerReason(rememberedEvents))
 	defer events.Shutdown()
 	events.StartRecordingToSink(cluster.Sink(ctx, config.Client))
 	if parts, err = newParts(ctx, config, runtimes, choice, events); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"kruise.io/kruise/pkg/admission/initializer"
 	"kruise.io/kruise/pkg/apis/policy/v1beta1"
+	"kruise.io/kruise/pkg/eventlimit"
 	"kruise.io/kruise/pkg/generated/clientset/versioned"
 	"kruise.io/kruise/pkg/generated/informers/externalversions"
 	"kruise.io/kruise/pkg/protectionlog"
@@ -70,7 +71,7 @@ func (p *Plugin) sendEvents() {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientscheme.AddToScheme(scheme))
 	utilruntime.Must(v1beta1.AddToScheme(scheme))
-	broadcaster := record.NewBroadcaster()
+	broadcaster := record.NewBroadcaster(eventlimit.PerReason(0))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: p.shared.CoreV1().Events("")})
 	p.events = broadcaster.NewRecorder(scheme, corev1.EventSource{Component: disruption.EventSource})
 	go func() {
