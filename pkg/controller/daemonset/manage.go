@@ -50,7 +50,7 @@ func (p *planner) manageNode(stage *engine.Stage, at *place, a amounts) (missing
 			}
 		}
 	// A terminating Pod counts as a Pod of the node, so the new one is created only when its containers have ended.
-	case at.run && !slices.ContainsFunc(at.pods, fills):
+	case p.empty(at):
 		return true
 	// The node is no longer selected, or has a taint NoExecute that the Pods do not tolerate.
 	case !at.stay:
@@ -74,6 +74,21 @@ func (p *planner) manageNode(stage *engine.Stage, at *place, a amounts) (missing
 		}
 	}
 	return false
+}
+
+// empty reports whether a node is to have a Pod and has none.
+func (p *planner) empty(at *place) bool {
+	return at.node != nil && at.run && !at.adopting && !slices.ContainsFunc(at.pods, fills)
+}
+
+// missing returns the nodes that are to have a Pod and have none.
+func (p *planner) missing() (missing []*place) {
+	for _, at := range p.places {
+		if p.empty(at) {
+			missing = append(missing, at)
+		}
+	}
+	return missing
 }
 
 // fills reports whether a Pod keeps another one off its node. A Pod whose containers have ended and that is being deleted does not: only a

@@ -52,8 +52,23 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.DaemonSetStatus {
 	// The conditions Reconciling and Stalled are derived from the new counts, so they come last.
 	judged := *p.set
 	judged.Status = status
-	status.Conditions = conditions.Set(old.Conditions, kinds.ProgressOf(&judged), metav1.NewTime(p.Now).Rfc3339Copy())
+	status.Conditions = conditions.Set(old.Conditions, p.progress(&judged), metav1.NewTime(p.Now).Rfc3339Copy())
 	return status
+}
+
+// progress is what the conditions sum up. Nodes that a selector of the update, or partitionedScaling, leaves out are as the spec asks for.
+// An error of the numbers is one of the plan, which reports it.
+func (p *planner) progress(set *v1beta1.DaemonSet) *kinds.Progress {
+	amounts, err := p.amounts()
+	if err != nil || !kinds.LeavesNodesOut(set) {
+		return kinds.ProgressOf(set)
+	}
+	target := 0
+	for _, at := range p.chosen(amounts.partition) {
+		target += one(at.run)
+	}
+	missing := p.missing()
+	return kinds.ProgressOfDaemonSet(set, target, p.desired-len(missing)+len(p.progressive(missing, amounts.partition)))
 }
 
 // conditions gives access to conditions of DaemonSets.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -17,6 +18,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
 	"kruise.io/kruise/pkg/workload/inplace/record"
+	"kruise.io/kruise/pkg/workload/kinds"
 	"kruise.io/kruise/pkg/workload/podstate"
 )
 
@@ -96,6 +98,42 @@ func TestSelectorOfNodesLimitsTheUpdate(t *testing.T) {
 	w.changeNode("n3", label("canary", "yes"))
 	w.settle()
 	assert.Equal(t, []string{"n1:app:2", "n2:app:1", "n3:app:2"}, w.images())
+}
+
+// Nodes that the spec leaves out are as it asks for.
+func TestCanaryIsCompleteWithoutTheNodesThatItLeavesOut(t *testing.T) {
+	reconciling := func(set *v1beta1.DaemonSet) bool {
+		return slices.ContainsFunc(set.Status.Conditions, func(c appsv1.DaemonSetCondition) bool { return c.Type == "Reconciling" })
+	}
+	w := rolled(t, "", newSet(canary("yes"), maxUnavailable("1")), nodes(3))
+	for _, name := range []string{"n1", "n2"} {
+		w.changeNode(name, label("canary", "yes"))
+	}
+	w.edit(image("app:2"))
+	w.step()
+	w.step()
+	assert.True(t, reconciling(w.set()), "one of two nodes is updated")
+	w.settle()
+	assert.Equal(t, int32(2), w.set().Status.UpdatedNumberScheduled)
+	assert.False(t, reconciling(w.set()))
+	progress := kinds.ProgressOf(w.set())
+	assert.True(t, progress.Done())
+	assert.Equal(t, 2, progress.Target)
+
+	// A node that comes to match is updated.
+	w.changeNode("n3", label("canary", "yes"))
+	w.step()
+	w.step()
+	assert.True(t, reconciling(w.set()))
+	w.settle()
+	assert.False(t, reconciling(w.set()))
+
+	// partitionedScaling leaves nodes without a Pod.
+	w = newWorld(t, "", append(nodes(5), newSet(partition("3"), func(s *v1beta1.DaemonSetSpec) { s.ScaleStrategy.PartitionedScaling = true }))...)
+	w.settle()
+	assert.Len(t, w.Pods(), 2)
+	assert.False(t, reconciling(w.set()))
+	assert.True(t, kinds.ProgressOf(w.set()).Done())
 }
 
 func TestPartitionCountsNodesThatTheSelectorLeavesOut(t *testing.T) {

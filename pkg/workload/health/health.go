@@ -8,7 +8,7 @@ import (
 
 const (
 	// Reconciling is true while the Pods are not as the spec asks for.
-	Reconciling = "Reconciling"
+	Reconciling = kinds.Reconciling
 	// Stalled is true instead if the rollout has taken longer than its deadline.
 	Stalled = "Stalled"
 

@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -141,26 +143,61 @@ func progressOfStatefulSet(set *v1beta1.StatefulSet) (*Progress, error) {
 	return p, nil
 }
 
-// progressOfDaemonSet counts an updated Pod as available unless more of all Pods are unavailable: the status does not say
-// which. So a rollout seems slower than it is while old Pods are unavailable, and never faster.
+// Reconciling is the type of the condition that is true while the Pods of an object are not as its spec asks for.
+const Reconciling = "Reconciling"
+
+// progressOfDaemonSet reads the progress of a DaemonSet. The status does not say how many nodes a selector of the update, or
+// partitionedScaling, leaves out. Only the controller knows, and its condition says whether the others are as the spec asks for.
 func progressOfDaemonSet(set *v1beta1.DaemonSet) (*Progress, error) {
 	status := &set.Status
-	p := &Progress{
-		Updated: int(status.UpdatedNumberScheduled), Observed: status.ObservedGeneration >= set.Generation,
-		Wanted: int(status.DesiredNumberScheduled), Existing: int(status.CurrentNumberScheduled), Serving: int(status.NumberAvailable),
-		OnDelete: set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteDaemonSetStrategyType,
-	}
-	unavailable := int(status.DesiredNumberScheduled - status.NumberAvailable)
-	p.Available = max(0, p.Updated-max(0, unavailable))
-	p.Paused = p.OnDelete
+	wanted := int(status.DesiredNumberScheduled)
 	// Under OnDelete, the block has no effect.
 	var partition *intstr.IntOrString
-	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && !p.OnDelete {
-		partition, p.Paused = rolling.Partition, ptr.Deref(rolling.Paused, false)
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && !deletedByUsers(set) {
+		partition = rolling.Partition
 	}
-	old, err := rollout.DaemonSetPartition(partition, p.Wanted)
-	p.Target = p.Wanted - old
-	return p, err
+	old, err := rollout.DaemonSetPartition(partition, wanted)
+	if err != nil {
+		return nil, err
+	}
+	target := wanted - old
+	if LeavesNodesOut(set) && status.ObservedGeneration >= set.Generation && !reconciling(status) {
+		target, wanted = min(target, int(status.UpdatedNumberScheduled)), min(wanted, int(status.CurrentNumberScheduled))
+	}
+	return ProgressOfDaemonSet(set, target, wanted), nil
+}
+
+// LeavesNodesOut reports whether the spec of a DaemonSet leaves nodes out of its rollout in another way than by a number.
+func LeavesNodesOut(set *v1beta1.DaemonSet) bool {
+	rolling := set.Spec.UpdateStrategy.RollingUpdate
+	return !deletedByUsers(set) && (rolling != nil && rolling.Selector != nil || set.Spec.ScaleStrategy.PartitionedScaling)
+}
+
+func deletedByUsers(set *v1beta1.DaemonSet) bool {
+	return set.Spec.UpdateStrategy.Type == v1beta1.OnDeleteDaemonSetStrategyType
+}
+
+func reconciling(status *v1beta1.DaemonSetStatus) bool {
+	return slices.ContainsFunc(status.Conditions, func(c appsv1.DaemonSetCondition) bool {
+		return c.Type == Reconciling && c.Status == corev1.ConditionTrue
+	})
+}
+
+// ProgressOfDaemonSet returns the progress of a DaemonSet of which target nodes are to be updated and wanted nodes are to have a Pod. It
+// counts an updated Pod as available unless more of all Pods are unavailable: the status does not say which. So a rollout seems slower
+// than it is while old Pods are unavailable, and never faster.
+func ProgressOfDaemonSet(set *v1beta1.DaemonSet, target, wanted int) *Progress {
+	status := &set.Status
+	p := &Progress{
+		Target: target, Updated: int(status.UpdatedNumberScheduled), Observed: status.ObservedGeneration >= set.Generation,
+		Wanted: wanted, Existing: int(status.CurrentNumberScheduled), Serving: int(status.NumberAvailable), OnDelete: deletedByUsers(set),
+	}
+	p.Available = max(0, p.Updated-max(0, wanted-p.Serving))
+	p.Paused = p.OnDelete
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && !p.OnDelete {
+		p.Paused = ptr.Deref(rolling.Paused, false)
+	}
+	return p
 }
 
 func replicasOr1(replicas *int32) int { return int(ptr.Deref(replicas, 1)) }
