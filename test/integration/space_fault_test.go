@@ -108,7 +108,7 @@ func TestStoreIsFilledInEachWay(t *testing.T) {
 	for _, way := range []string{"apply", "growth", "probes", "image pulls"} {
 		t.Run(way, func(t *testing.T) {
 			namespace := newNamespace(t)
-			s := alone(t, "filled", "--data-quota-bytes=268435456")
+			s := alone(t, "filled-"+strings.ReplaceAll(way, " ", "-"), "--data-quota-bytes=268435456")
 			client, ctx := s.clientset(t), t.Context()
 			f := fillers(client, namespace)[way]
 			set := newCloneSet("others")
