@@ -48,6 +48,8 @@ const (
 const (
 	// SubsetPatchKey is, on the workload of a subset of a UnitedDeployment, the patch that the subset applied to its Pod template.
 	SubsetPatchKey = "apps.kruise.io/subset-patch"
+	// RevisionDataVersionKey is, on a revision of a UnitedDeployment, the version of apps.kruise.io whose form its data has.
+	RevisionDataVersionKey = "apps.kruise.io/revision-data-version"
 	// LifecycleTimestampKey is the time at which the lifecycle state of a Pod last changed,
 	// as RFC 3339.
 	LifecycleTimestampKey = "lifecycle.apps.kruise.io/timestamp"

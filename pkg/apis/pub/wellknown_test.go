@@ -16,6 +16,7 @@ func TestWellKnownNames(t *testing.T) {
 		"apps.kruise.io/subset-name":                               pub.SubsetNameKey,
 		"apps.kruise.io/united-deployment-reserved-pod":            pub.ReservedPodKey,
 		"apps.kruise.io/subset-patch":                              pub.SubsetPatchKey,
+		"apps.kruise.io/revision-data-version":                     pub.RevisionDataVersionKey,
 		"apps.kruise.io/controller-revision-hash":                  pub.KruiseControllerRevisionHashKey,
 		"controller-revision-hash":                                 pub.ControllerRevisionHashKey,
 		"pod-template-hash":                                        pub.PodTemplateHashKey,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
 	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -393,11 +394,12 @@ func TestImportedTemplatesMakeNoRevision(t *testing.T) {
 	assert.Greater(t, compared, 50)
 }
 
-// revision returns the data of a revision, as OpenKruise writes it: with an empty creation time.
-func revision(t *testing.T, template map[string]any) []byte {
+// revision returns a revision as OpenKruise writes it: with an empty creation time.
+func revision(t *testing.T, template map[string]any) *appsv1.ControllerRevision {
 	t.Helper()
 	template = runtime.DeepCopyJSON(template)
 	template["$patch"] = "replace"
 	require.NoError(t, unstructured.SetNestedField(template, nil, "metadata", "creationTimestamp"))
-	return jsonOf(t, map[string]any{"spec": map[string]any{"template": template}})
+	data := jsonOf(t, map[string]any{"spec": map[string]any{"template": template}})
+	return &appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: data}}
 }

@@ -131,7 +131,7 @@ func (p *planner) versions(at *place) (updated, outdated *corev1.Pod, clear bool
 // Their names differ, so the labels of their Pods differ too, although the Pods are the same.
 func (p *planner) copies() (copies []*appsv1.ControllerRevision) {
 	for _, revision := range p.History {
-		if revision.Name != p.Update.Name && revisions.Same(revision.Data.Raw, p.Update.Data.Raw) {
+		if revision.Name != p.Update.Name && revisions.Same(revision, p.Update) {
 			copies = append(copies, revision)
 		}
 	}

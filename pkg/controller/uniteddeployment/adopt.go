@@ -135,7 +135,7 @@ func (r *Reconciler) adoptRevisions(ctx context.Context, united *v1beta1.UnitedD
 		return nil, err
 	}
 	orphans = slices.DeleteFunc(orphans, func(revision *appsv1.ControllerRevision) bool {
-		template, err := templateOf(revision.Data.Raw)
+		template, err := templateOf(revision)
 		return err != nil || r.using(template) == nil || !strings.HasPrefix(revision.Name, united.Name+"-")
 	})
 	if len(orphans) == 0 {

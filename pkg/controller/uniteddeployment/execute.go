@@ -180,7 +180,7 @@ func (p *pass) before(s *subset, wanted controller.Object) (controller.Object, e
 	if revision == nil {
 		return wanted, nil
 	}
-	template, err := templateOf(revision.Data.Raw)
+	template, err := templateOf(revision)
 	if err != nil {
 		return nil, err
 	}

@@ -40,12 +40,22 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// unnamed are the versions that data can have if it does not name one, the more likely one first: OpenKruise up to release 1.9 wrote
+// unnamed are the versions that data can have if nothing names one, the more likely one first: OpenKruise up to release 1.9 wrote
 // v1alpha1, and later releases v1beta1.
 var unnamed = []schema.GroupVersion{v1alpha1.SchemeGroupVersion, v1beta1.SchemeGroupVersion}
 
-// templateOf returns the template that the data of a revision stores, read as its most likely version.
-func templateOf(data []byte) (*v1beta1.SubsetTemplate, error) { return readAs(unnamed[0], data) }
+// versionsOf returns the versions that the data of a revision can have, the most likely one first.
+func versionsOf(revision *appsv1.ControllerRevision) []schema.GroupVersion {
+	if version := revision.Annotations[pub.RevisionDataVersionKey]; version != "" {
+		return []schema.GroupVersion{{Group: kind.Group, Version: version}}
+	}
+	return unnamed
+}
+
+// templateOf returns the template that a revision stores, read as its most likely version.
+func templateOf(revision *appsv1.ControllerRevision) (*v1beta1.SubsetTemplate, error) {
+	return readAs(versionsOf(revision)[0], revision.Data.Raw)
+}
 
 // readAs returns the template of data that has a version unless it names another one. The data has the form of a patch for the
 // UnitedDeployment, with the template at spec.template. The template is converted as the API server converts it, so it has the same form
@@ -66,18 +76,45 @@ func readAs(version schema.GroupVersion, data []byte) (*v1beta1.SubsetTemplate, 
 // unknown form never counts as the template of now. The comparison is semantic: another encoding or version of the same template does
 // not start an update. Data that does not name its version is the same if it is so in one of them, because a needless update restarts
 // Pods.
-func sameTemplate(a, b []byte) bool {
-	if bytes.Equal(a, b) {
+func sameTemplate(a, b *appsv1.ControllerRevision) bool {
+	if bytes.Equal(a.Data.Raw, b.Data.Raw) {
 		return true
 	}
-	for _, version := range unnamed {
-		templateA, errA := readAs(version, a)
-		templateB, errB := readAs(version, b)
-		if errA == nil && errB == nil && *templateA != (v1beta1.SubsetTemplate{}) && apiequality.Semantic.DeepEqual(templateA, templateB) {
-			return true
+	for _, versionA := range versionsOf(a) {
+		for _, versionB := range versionsOf(b) {
+			templateA, errA := readAs(versionA, a.Data.Raw)
+			templateB, errB := readAs(versionB, b.Data.Raw)
+			if errA == nil && errB == nil && *templateA != (v1beta1.SubsetTemplate{}) && apiequality.Semantic.DeepEqual(templateA, templateB) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// dataOf returns what a revision stores of the template, and the version whose form it has. The form is that of OpenKruise: without
+// apiVersion and kind, in the version that OpenKruise stores, and with claims as users write them. An annotation of the revision names the
+// version, because an empty field can mean another value in another version.
+func dataOf(united *v1beta1.UnitedDeployment) (data []byte, version string, err error) {
+	hub, shown := &apps.UnitedDeployment{}, &v1alpha1.UnitedDeployment{}
+	if err := scheme.Convert(united, hub, nil); err != nil {
+		return nil, "", fmt.Errorf("convert UnitedDeployment: %w", err)
+	}
+	if err := scheme.Convert(hub, shown, nil); err != nil {
+		return nil, "", fmt.Errorf("convert UnitedDeployment: %w", err)
+	}
+	template := &shown.Spec.Template
+	if set := template.StatefulSetTemplate; set != nil {
+		set.Spec.VolumeClaimTemplates = apps.ClaimsToHub(set.Spec.VolumeClaimTemplates)
+	}
+	if set := template.AdvancedStatefulSetTemplate; set != nil {
+		set.Spec.VolumeClaimTemplates = apps.ClaimsToHub(set.Spec.VolumeClaimTemplates)
+	}
+	if set := template.CloneSetTemplate; set != nil {
+		set.Spec.VolumeClaimTemplates = apps.ClaimsToHub(set.Spec.VolumeClaimTemplates)
+	}
+	data, err = history.Data(template)
+	return data, v1alpha1.FormOfCloneSetTemplate(v1alpha1.SchemeGroupVersion.Version, hub), err
 }
 
 // labelOf returns the label of the workloads and Pods of a revision: its name, or its hash if the name is too long for a label. A label
@@ -103,9 +140,12 @@ func (r *Reconciler) register(ctx context.Context, united *v1beta1.UnitedDeploym
 		return nil, collisions, err
 	}
 	all = append(all, adopted...)
-	content := &history.Content{Annotations: united.Annotations}
-	if content.Data, err = history.DataOf(kind, &united.Spec.Template); err != nil {
+	data, version, err := dataOf(united)
+	if err != nil {
 		return nil, collisions, err
+	}
+	content := &history.Content{
+		Data: data, Annotations: with(united.Annotations, map[string]string{pub.RevisionDataVersionKey: version}),
 	}
 	if united.Spec.Selector != nil {
 		content.Labels = united.Spec.Selector.MatchLabels

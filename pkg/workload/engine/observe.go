@@ -204,7 +204,7 @@ func (v *View) findRevisions(caches *Caches) error {
 func (v *View) resolveRevisions(existing []*appsv1.ControllerRevision) {
 	wanted := &v.Revisions
 	history.Sort(existing)
-	resolution := wanted.Format.Resolve(wanted.Content.Data, existing)
+	resolution := wanted.Format.Resolve(&wanted.Content, existing)
 	v.revision = resolution.Action
 	switch resolution.Action {
 	case history.Reuse:

@@ -36,7 +36,7 @@ func (r *Register) Newest(
 	ctx context.Context, owner metav1.Object, all []*appsv1.ControllerRevision, content *history.Content, collisions *int32,
 ) ([]*appsv1.ControllerRevision, *int32, error) {
 	history.Sort(all)
-	resolution := r.Format.Resolve(content.Data, all)
+	resolution := r.Format.Resolve(content, all)
 	newest := resolution.Revision
 	var err error
 	switch resolution.Action {

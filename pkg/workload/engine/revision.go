@@ -60,7 +60,7 @@ func CreateRevision(
 			return nil, fmt.Errorf("get revision %s: %w", wanted.Name, err)
 		}
 		switch {
-		case !format.Same(revision.Data.Raw, wanted.Data.Raw):
+		case !format.Same(revision, wanted):
 			return nil, nil
 		case metav1.IsControlledBy(revision, owner):
 			return revision, nil

@@ -25,16 +25,13 @@ type Format struct {
 	HashLabel string
 	// Hash returns the hash of a revision's data. The collision count is nil until a revision's name was already taken.
 	Hash func(data []byte, collisionCount *int32) string
-	// Same reports whether the data of two revisions mean the same.
-	Same func(a, b []byte) bool
+	// Same reports whether the data of two revisions mean the same. Annotations may say how to read the data.
+	Same func(a, b *appsv1.ControllerRevision) bool
 }
 
 // PodTemplates stores a Pod template under spec.template. Templates that decode to the same value are equal. A new release that
 // encodes a field differently therefore starts no rollout.
 var PodTemplates = Format{HashLabel: pub.ControllerRevisionDataHashKey, Hash: DataHash, Same: SamePodTemplate}
-
-// ExactPodTemplates is PodTemplates, but revisions are equal only if their bytes are equal.
-var ExactPodTemplates = Format{HashLabel: pub.ControllerRevisionDataHashKey, Hash: DataHash, Same: bytes.Equal}
 
 // DataHash returns the FNV-32 hash of the data and the collision count, encoded in characters that cannot form words.
 func DataHash(data []byte, collisionCount *int32) string {
@@ -48,12 +45,12 @@ func DataHash(data []byte, collisionCount *int32) string {
 
 // SamePodTemplate reports whether two revisions store the same Pod template. Data without a Pod template equals only identical
 // data.
-func SamePodTemplate(a, b []byte) bool {
-	if bytes.Equal(a, b) {
+func SamePodTemplate(a, b *appsv1.ControllerRevision) bool {
+	if bytes.Equal(a.Data.Raw, b.Data.Raw) {
 		return true
 	}
-	templateA, errA := Template(&appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: a}})
-	templateB, errB := Template(&appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: b}})
+	templateA, errA := Template(a)
+	templateB, errB := Template(b)
 	return errA == nil && errB == nil && len(templateA.Spec.Containers) > 0 && apiequality.Semantic.DeepEqual(templateA, templateB)
 }
 

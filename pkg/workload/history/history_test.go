@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -44,20 +46,69 @@ func revisions(t *testing.T, n int) (all []*appsv1.ControllerRevision) {
 
 func TestDataReplacesTheTemplate(t *testing.T) {
 	encoded := data(t, "a:1")
-	assert.JSONEq(t, `{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"a"}},
-		"spec":{"containers":[{"name":"main","image":"a:1","resources":{}}]}}}}`, string(encoded))
-	back, err := Template(&appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: encoded}})
+	assert.Equal(t, `{"spec":{"template":{"$patch":"replace","metadata":{"creationTimestamp":null,"labels":{"app":"a"}},`+
+		`"spec":{"containers":[{"image":"a:1","name":"main","resources":{}}]}}}}`, string(encoded))
+	back, err := Template(revision(encoded))
 	require.NoError(t, err)
 	assert.Equal(t, template("a:1"), back)
 }
 
-func TestSameDataIgnoresTheFormOfEqualTemplates(t *testing.T) {
-	older := []byte(`{"spec":{"template":{"$patch":"replace","metadata":{"creationTimestamp":null,"labels":{"app":"a"}},` +
-		`"spec":{"containers":[{"image":"a:1","name":"main","resources":{}}]}}}}`)
-	assert.True(t, SamePodTemplate(older, data(t, "a:1")))
-	assert.False(t, SamePodTemplate(older, data(t, "a:2")))
-	assert.False(t, SamePodTemplate([]byte("{"), data(t, "a:2")))
+// The expected bytes are those of k8s.io/api 0.32, which OpenKruise has.
+func TestDataHasTheCreationTimeOfEachMetadata(t *testing.T) {
+	claim := func() metav1.ObjectMeta { return metav1.ObjectMeta{Labels: map[string]string{"metadata": "spec"}} }
+	template := template("a:1")
+	template.Annotations = map[string]string{"note": "<a&b>"}
+	template.Spec.Volumes = []corev1.Volume{
+		{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+			VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{
+				ObjectMeta: claim(),
+				Spec: corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+				}},
+			},
+		}}},
+		{Name: "none", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
+	}
+	encoded, err := Data(template)
+	require.NoError(t, err)
+	assert.Equal(t, `{"spec":{"template":{"$patch":"replace",`+
+		`"metadata":{"annotations":{"note":"\u003ca\u0026b\u003e"},"creationTimestamp":null,"labels":{"app":"a"}},`+
+		`"spec":{"containers":[{"image":"a:1","name":"main","resources":{}}],"volumes":[`+
+		`{"ephemeral":{"volumeClaimTemplate":{"metadata":{"creationTimestamp":null,"labels":{"metadata":"spec"}},`+
+		`"spec":{"resources":{"requests":{"storage":"1Gi"}}}}},"name":"scratch"},{"ephemeral":{},"name":"none"}]}}}}`, string(encoded))
+	back, err := Template(revision(encoded))
+	require.NoError(t, err)
+	assert.True(t, apiequality.Semantic.DeepEqual(template, back))
 }
+
+func TestDataKeepsACreationTime(t *testing.T) {
+	template := template("a:1")
+	template.CreationTimestamp = metav1.Unix(0, 0)
+	encoded, err := Data(template)
+	require.NoError(t, err)
+	assert.Contains(t, string(encoded), `"creationTimestamp":"1970-01-01T00:00:00Z"`)
+}
+
+// A revision of an earlier release has no creation time, and one of OpenKruise has it.
+func TestSameDataIgnoresTheFormOfEqualTemplates(t *testing.T) {
+	for _, created := range []string{``, `"creationTimestamp":null,`} {
+		older := fmt.Appendf(nil, `{"spec":{"template":{"$patch":"replace","metadata":{%s"labels":{"app":"a"}},`+
+			`"spec":{"containers":[{"image":"a:1","name":"main","resources":{}}]}}}}`, created)
+		assert.True(t, same(older, data(t, "a:1")))
+		assert.False(t, same(older, data(t, "a:2")))
+		stored := revision(older)
+		stored.Name = "a-old"
+		resolution := PodTemplates.Resolve(&Content{Data: data(t, "a:1")}, []*appsv1.ControllerRevision{stored})
+		assert.Equal(t, Resolution{Action: Reuse, Revision: stored}, resolution)
+	}
+	assert.False(t, same([]byte("{"), data(t, "a:2")))
+}
+
+func revision(data []byte) *appsv1.ControllerRevision {
+	return &appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: data}}
+}
+
+func same(a, b []byte) bool { return SamePodTemplate(revision(a), revision(b)) }
 
 // Case cloneset 20.
 func TestResolve(t *testing.T) {
@@ -75,7 +126,7 @@ func TestResolve(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := PodTemplates.Resolve(data(t, tc.image), revisions(t, tc.existing))
+			got := PodTemplates.Resolve(&Content{Data: data(t, tc.image)}, revisions(t, tc.existing))
 			assert.Equal(t, tc.want, got.Action)
 			assert.Equal(t, tc.number, got.Number)
 			if tc.name != "" {
@@ -100,8 +151,8 @@ func TestNewNamesAndLabels(t *testing.T) {
 // Data of two different kinds may both decode to an empty Pod template. They are still different.
 func TestDataWithoutAPodTemplateEqualsOnlyItself(t *testing.T) {
 	a, b := []byte(`{"spec":{"containers":[{"name":"a"}]}}`), []byte(`{"spec":{"containers":[{"name":"b"}]}}`)
-	assert.False(t, SamePodTemplate(a, b))
-	assert.True(t, SamePodTemplate(a, a))
+	assert.False(t, same(a, b))
+	assert.True(t, same(a, a))
 }
 
 func TestHashIsThatOfBuiltInRevisions(t *testing.T) {

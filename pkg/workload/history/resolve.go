@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Action is the write that makes the revision of the wanted data the newest one.
@@ -35,18 +37,21 @@ func Sort(revisions []*appsv1.ControllerRevision) {
 	})
 }
 
-// Resolve finds the revision of the data among the existing revisions, which must be sorted. Of several with the same data, the
+// Resolve finds the revision of the content among the existing revisions, which must be sorted. Of several with the same data, the
 // newest is taken. A higher number makes an old revision the newest, so a rollback creates no new one.
-func (f *Format) Resolve(data []byte, revisions []*appsv1.ControllerRevision) Resolution {
+func (f *Format) Resolve(content *Content, revisions []*appsv1.ControllerRevision) Resolution {
 	if len(revisions) == 0 {
 		return Resolution{Action: Create, Number: 1}
 	}
 	newest := revisions[len(revisions)-1]
-	if f.Same(newest.Data.Raw, data) {
+	wanted := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{Annotations: content.Annotations}, Data: runtime.RawExtension{Raw: content.Data},
+	}
+	if f.Same(newest, wanted) {
 		return Resolution{Action: Reuse, Revision: newest, Number: newest.Revision}
 	}
 	for _, revision := range slices.Backward(revisions[:len(revisions)-1]) {
-		if f.Same(revision.Data.Raw, data) {
+		if f.Same(revision, wanted) {
 			return Resolution{Action: Bump, Revision: revision, Number: newest.Revision + 1}
 		}
 	}

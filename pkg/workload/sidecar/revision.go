@@ -58,12 +58,12 @@ func read(data []byte) (*content, error) {
 
 // sameContent reports whether two revisions store the same content. Another encoding of the same content makes no new revision.
 // Data that cannot be read equals only identical data.
-func sameContent(a, b []byte) bool {
-	if bytes.Equal(a, b) {
+func sameContent(a, b *appsv1.ControllerRevision) bool {
+	if bytes.Equal(a.Data.Raw, b.Data.Raw) {
 		return true
 	}
-	one, errOne := read(a)
-	other, errOther := read(b)
+	one, errOne := read(a.Data.Raw)
+	other, errOther := read(b.Data.Raw)
 	return errOne == nil && errOther == nil && apiequality.Semantic.DeepEqual(one, other)
 }
 
@@ -150,7 +150,7 @@ func RevisionName(set *v1beta1.SidecarSet, stored func() []*appsv1.ControllerRev
 	}
 	revisions := stored()
 	history.Sort(revisions)
-	if existing := Revisions.Resolve(data, revisions).Revision; existing != nil {
+	if existing := Revisions.Resolve(&history.Content{Data: data}, revisions).Revision; existing != nil {
 		return existing.Name
 	}
 	return set.Name + "-" + Revisions.Hash(data, set.Status.CollisionCount)
