@@ -394,6 +394,67 @@ func TestImportedTemplatesMakeNoRevision(t *testing.T) {
 	assert.Greater(t, compared, 50)
 }
 
+// TestExportedClaimsAreThoseThatWereImported compares the claim templates of objects that move here and back. If they differed,
+// OpenKruise would take the template of a UnitedDeployment for a new one.
+func TestExportedClaimsAreThoseThatWereImported(t *testing.T) {
+	t.Parallel()
+	c := newConverter(t)
+	withClaims := func(spec map[string]any) map[string]any {
+		spec["volumeClaimTemplates"] = []any{map[string]any{
+			"metadata": map[string]any{"name": "data"},
+			"spec":     map[string]any{"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}}},
+		}}
+		return spec
+	}
+	clones := cloneSet()
+	spec, _, err := unstructured.NestedMap(clones.Object, "spec")
+	require.NoError(t, err)
+	clones.Object["spec"] = withClaims(spec)
+	objects := map[string]*unstructured.Unstructured{"CloneSet": clones}
+	for _, template := range []string{"cloneSetTemplate", "statefulSetTemplate", "advancedStatefulSetTemplate"} {
+		united := cloneSet()
+		united.SetKind("UnitedDeployment")
+		united.Object["status"] = map[string]any{}
+		united.Object["spec"] = map[string]any{
+			"selector": spec["selector"], "topology": map[string]any{"subsets": []any{map[string]any{"name": "a"}}},
+			"template": map[string]any{template: map[string]any{
+				"metadata": map[string]any{"labels": map[string]any{"app": "web"}}, "spec": withClaims(map[string]any{"template": spec["template"]}),
+			}},
+		}
+		objects[template] = united
+	}
+	for name, object := range objects {
+		t.Run(name, func(t *testing.T) {
+			resource := schema.GroupResource{Group: "apps.kruise.io", Resource: strings.ToLower(object.GetKind()) + "s"}
+			converted, err := c.Convert(t.Context(), jsonOf(t, object.Object))
+			require.NoError(t, err)
+			data, err := c.Export(resource, converted.Value, "v1alpha1")
+			require.NoError(t, err)
+			exported := map[string]any{}
+			require.NoError(t, utiljson.Unmarshal(data, &exported))
+			assert.Equal(t, claimsIn(object.Object), claimsIn(exported))
+			assert.Len(t, claimsIn(exported), 1)
+		})
+	}
+}
+
+// claimsIn returns the claim templates anywhere in a value, without their status, which is always there.
+func claimsIn(value any) (claims []any) {
+	fields, _ := value.(map[string]any)
+	for key, value := range fields {
+		list, found := value.([]any)
+		if key != "volumeClaimTemplates" || !found {
+			claims = append(claims, claimsIn(value)...)
+			continue
+		}
+		for _, claim := range list {
+			unstructured.RemoveNestedField(claim.(map[string]any), "status")
+			claims = append(claims, claim)
+		}
+	}
+	return claims
+}
+
 // revision returns a revision as OpenKruise writes it: with an empty creation time.
 func revision(t *testing.T, template map[string]any) *appsv1.ControllerRevision {
 	t.Helper()
