@@ -10,11 +10,13 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
 	kubectlcmd "k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 	"k8s.io/kubectl/pkg/util/templates"
 	"k8s.io/utils/clock"
 
+	"kruise.io/kruise/pkg/kubectl/cluster"
 	"kruise.io/kruise/pkg/kubectl/describe"
 	"kruise.io/kruise/pkg/kubectl/polymorphic"
 )
@@ -44,8 +46,12 @@ func NewCommand(args []string, streams genericiooptions.IOStreams) (*cobra.Comma
 	if filepath.Base(args[0]) == completer {
 		args = slices.Concat([]string{program, cobra.ShellCompRequestCmd}, args[1:])
 	}
+	older := &cluster.Older{}
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).
-		WithWarningPrinter(streams)
+		WithWarningPrinter(streams).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+		config.Wrap(older.Wrap)
+		return config
+	})
 	root := kubectlcmd.NewKubectlCommand(kubectlcmd.KubectlOptions{Arguments: args, ConfigFlags: flags, IOStreams: streams})
 	root.Use = program
 	root.Short = "Control workloads of Kruise"

@@ -46,6 +46,9 @@ func (q *request) answer(w http.ResponseWriter, r *http.Request) {
 		s.writes = append(s.writes, Write{Method: r.Method, Path: r.URL.Path, Type: r.Header.Get("Content-Type"), Body: string(q.body)})
 	}
 	switch {
+	case s.definitions && strings.HasSuffix(q.resource.group, ".kruise.io") &&
+		types.PatchType(r.Header.Get("Content-Type")) == types.StrategicMergePatchType:
+		refuse(w, http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "the body of the request was in an unknown format")
 	case q.name == "" && r.Method == http.MethodGet:
 		q.list(w, r)
 	case q.name == "" && r.Method == http.MethodPost:

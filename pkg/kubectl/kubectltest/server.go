@@ -30,6 +30,8 @@ type Server struct {
 	URL string
 
 	resources []resource
+	// definitions is true if the kinds of Kruise are CustomResourceDefinitions.
+	definitions bool
 	// removed are resources that only discovery still lists.
 	removed []string
 	// lock guards the fields below it.
@@ -75,6 +77,23 @@ func (s *Server) Prefer(version string) *Server {
 			s.resources[i].versions = append([]string{version}, others...)
 		}
 	}
+	return s
+}
+
+// Define makes the kinds of Kruise CustomResourceDefinitions with only v1alpha1, as OpenKruise has them. They refuse strategic merge patches.
+func (s *Server) Define() *Server {
+	s.definitions = true
+	for i := range s.resources {
+		if len(s.resources[i].versions) > 1 {
+			s.resources[i].versions = []string{"v1alpha1"}
+		}
+	}
+	return s
+}
+
+// Omit removes a resource, also from discovery, as in a release that does not have the kind.
+func (s *Server) Omit(group, plural string) *Server {
+	s.resources = slices.DeleteFunc(s.resources, func(r resource) bool { return r.group == group && r.plural == plural })
 	return s
 }
 
