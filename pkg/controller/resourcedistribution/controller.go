@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,6 +60,8 @@ type Reconciler struct {
 	conflicts  conflicts
 	// rewordings limits new texts of lasting failures.
 	rewordings controller.Rewordings
+	// searched has the UIDs of ResourceDistributions whose copies in system namespaces were looked for by name. It is only a cache.
+	searched sync.Map
 }
 
 // New returns the controller. It adds indexes to informers, so it must be called before they start. It returns an error if an informer
@@ -100,6 +103,7 @@ func build(deps controller.Deps) (*Reconciler, *controller.Of[*v1beta1.ResourceD
 	c.Forget(func(d *v1beta1.ResourceDistribution) {
 		r.conflicts.forget(d.UID)
 		r.rewordings.Forget(d.UID)
+		r.searched.Delete(d.UID)
 	})
 	return r, c
 }
@@ -206,8 +210,8 @@ type task struct {
 	namespace string
 	// live is the copy in the cache, or nil.
 	live *seen
-	// unwanted is true if the copy is to be deleted.
-	unwanted bool
+	// unwanted is true if the copy is to be deleted, and kept if it is only kept right.
+	unwanted, kept bool
 }
 
 // distribute runs one pass over the copies of a ResourceDistribution. A failure in one namespace does not stop the others (case
@@ -229,13 +233,14 @@ func distribute[T controller.Object](
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("list namespaces: %w", err)
 	}
-	copied, missing := where.split(namespaces)
+	copied, kept, missing := where.split(namespaces)
 	digest, err := digestOf(template)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	unlabelled, failed := unlabelledCopies(ctx, r, c, d, template.GetName(), copied)
 	// A failure to read the cache is the only error here.
-	tasks, err := c.tasks(d, template, *digest, copied)
+	tasks, err := c.tasks(d, template, *digest, copied, kept, unlabelled)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -255,6 +260,7 @@ func distribute[T controller.Object](
 	if r.outdated(d) {
 		return reconcile.Result{}, nil
 	}
+	outcomes = append(outcomes, failed...)
 	for name := range missing {
 		outcomes = append(outcomes, outcome{namespace: name, failure: &failure{v1beta1.ResourceDistributionNamespaceNotExists, errNamespace}})
 	}
@@ -268,22 +274,28 @@ func (r *Reconciler) outdated(d *v1beta1.ResourceDistribution) bool {
 }
 
 // tasks returns what is to be done, first in the namespaces that need a copy, then in those that have one without need.
-// Namespaces whose copy is right have no task. A copy with another name than the resource has now is deleted too.
+// Namespaces whose copy is right have no task. A copy with another name than the resource has now is deleted too. unlabelled are copies
+// that the cache does not have.
 func (c *copies[T]) tasks(
-	d *v1beta1.ResourceDistribution, template T, digest [sha256.Size]byte, copied sets.Set[string],
+	d *v1beta1.ResourceDistribution, template T, digest [sha256.Size]byte, copied, kept sets.Set[string], unlabelled []*seen,
 ) (tasks []task, err error) {
 	owned, err := c.owned(d)
 	if err != nil {
 		return nil, err
 	}
-	// The copies in the cache by namespace, as far as they are wanted.
+	// The copies by namespace, as far as they are wanted.
 	live := map[string]*seen{}
-	var unwanted []task
-	for _, copy := range owned {
-		if copy.Name == template.GetName() && copied.Has(copy.Namespace) {
+	var extra []task
+	for _, copy := range slices.Concat(owned, unlabelled) {
+		named := copy.Name == template.GetName()
+		switch {
+		case named && copied.Has(copy.Namespace):
 			live[copy.Namespace] = copy
-		} else if copy.DeletionTimestamp == nil {
-			unwanted = append(unwanted, task{copy.Namespace, copy, true})
+		case copy.DeletionTimestamp != nil:
+		case !named || !kept.Has(copy.Namespace):
+			extra = append(extra, task{namespace: copy.Namespace, live: copy, unwanted: true})
+		case !right(copy, template, digest):
+			extra = append(extra, task{namespace: copy.Namespace, live: copy, kept: true})
 		}
 	}
 	for _, namespace := range sets.List(copied) {
@@ -291,7 +303,35 @@ func (c *copies[T]) tasks(
 			tasks = append(tasks, task{namespace: namespace, live: copy})
 		}
 	}
-	return append(tasks, unwanted...), nil
+	return append(tasks, extra...), nil
+}
+
+// unlabelledCopies returns the copies in system namespaces that the cache does not have. OpenKruise up to 1.9 copied into them with
+// allNamespaces or a selector, and without the label by which copies are watched. In other namespaces, a wanted copy is found when it
+// cannot be created, and gets the label. The copies are looked for once by name, which costs two requests, and only for a ResourceDistribution
+// that was distributed before. A failure is an outcome of its namespace.
+func unlabelledCopies[T controller.Object](
+	ctx context.Context, r *Reconciler, c *copies[T], d *v1beta1.ResourceDistribution, name string, copied sets.Set[string],
+) (found []*seen, failed []outcome) {
+	if _, done := r.searched.LoadOrStore(d.UID, true); done || d.Status.ObservedGeneration == 0 {
+		return nil, nil
+	}
+	for namespace := range systemNamespaces.Difference(copied) {
+		if _, cached, _ := c.cached.GetByKey(cache.NewObjectName(namespace, name).String()); cached { // The cache returns no error.
+			continue
+		}
+		live, failure := c.read(ctx, d, namespace, name)
+		switch {
+		case failure != nil && failure.condition != v1beta1.ResourceDistributionConflictOccurred:
+			failed = append(failed, outcome{namespace: namespace, extra: true, failure: failure})
+		case failure == nil && live != nil:
+			found = append(found, live)
+		}
+	}
+	if len(failed) > 0 {
+		r.searched.Delete(d.UID)
+	}
+	return found, failed
 }
 
 // run does what a namespace needs. A namespace without a copy may have an object of others in its place. The cache shows it if it is a
@@ -299,7 +339,7 @@ func (c *copies[T]) tasks(
 func run[T controller.Object](
 	ctx context.Context, r *Reconciler, c *copies[T], d *v1beta1.ResourceDistribution, template T, digest [sha256.Size]byte, todo task,
 ) outcome {
-	result := outcome{namespace: todo.namespace, unwanted: todo.unwanted}
+	result := outcome{namespace: todo.namespace, extra: todo.unwanted || todo.kept}
 	switch {
 	case todo.unwanted:
 		result.failure = c.remove(ctx, d, todo.live)

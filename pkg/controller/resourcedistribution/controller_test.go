@@ -459,7 +459,7 @@ func TestOldCopiesAreReplacedAsSoonAsTheyAreGone(t *testing.T) {
 			w := newWorld(t, aConfigMap, include("a", "b"))
 			w.settle()
 			again := w.distribution()
-			again.UID = "again"
+			again.UID, again.Status = "again", v1beta1.ResourceDistributionStatus{}
 			require.NoError(t, w.Kruise.AppsV1beta1().ResourceDistributions().Delete(t.Context(), "d", metav1.DeleteOptions{}))
 			w.Add(again)
 			w.Observe()
@@ -566,4 +566,89 @@ func TestChangeOfTheSpecEndsAPass(t *testing.T) {
 	for name := range strings.FieldsSeq(w.in()) {
 		assert.Equal(t, "2", w.configMap(name).Data["a"], name)
 	}
+}
+
+// unlabelled is a copy as OpenKruise makes it: it lacks the label of copies.
+func unlabelled(namespace string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "copy", Namespace: namespace, UID: types.UID("old-" + namespace), Labels: map[string]string{"app": "web"},
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "d", UID: "d"}, kind.GroupKind().WithVersion("v1alpha1")),
+			},
+		},
+		Data: map[string]string{"a": "0"},
+	}
+}
+
+// distributed marks the ResourceDistribution as one that OpenKruise has distributed.
+func (w *world) distributed() *world {
+	d := w.distribution()
+	d.Status.ObservedGeneration = 1
+	w.Update(d)
+	return w
+}
+
+// OpenKruise copied into kube-system with allNamespaces and with a selector. Pods there may use the copy, so it is kept right, but no
+// other one is created.
+func TestCopyOfOpenKruiseInASystemNamespaceIsKeptRight(t *testing.T) {
+	for name, edits := range map[string][]func(*v1beta1.ResourceDistributionTargets){
+		"allNamespaces": {everywhere}, "selector": {include("a", "b", "c"), labelled("system")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, aConfigMap, edits...).distributed()
+			w.Update(namespace("kube-system", "system"))
+			w.Add(unlabelled("kube-system"))
+			w.settle()
+			assert.Equal(t, "a b c kube-system", w.in())
+			assert.Equal(t, map[string]string{"a": "1"}, w.configMap("kube-system").Data)
+			assert.Contains(t, w.configMap("kube-system").Labels, "kruise.io/resourcedistribution.copy")
+			assert.EqualValues(t, 3, w.distribution().Status.Succeeded, "it is not one of the targets")
+
+			w.edit(func(spec *v1beta1.ResourceDistributionSpec) {
+				spec.Resource.Raw = []byte(strings.Replace(aConfigMap, `"a":"1"`, `"a":"2"`, 1))
+			})
+			w.settle()
+			assert.Equal(t, map[string]string{"a": "2"}, w.configMap("kube-system").Data)
+			w.edit(func(spec *v1beta1.ResourceDistributionSpec) { exclude("kube-system")(&spec.Targets) })
+			w.settle()
+			assert.Equal(t, "a b c", w.in())
+		})
+	}
+}
+
+func TestCopyOfOpenKruiseInASystemNamespaceIsDeletedIfNoTargetReachesIt(t *testing.T) {
+	w := newWorld(t, aConfigMap, include("a")).distributed()
+	foreign := unlabelled("kube-public")
+	foreign.OwnerReferences[0].UID = "another"
+	w.Add(unlabelled("kube-system"), foreign)
+	w.settle()
+	assert.Equal(t, "a", w.in())
+	assert.Equal(t, map[string]string{"a": "0"}, w.configMap("kube-public").Data, "the copy of another one")
+	_, conflicting := w.failed(v1beta1.ResourceDistributionConflictOccurred)
+	assert.Empty(t, conflicting)
+}
+
+func TestSystemNamespacesAreReadOnce(t *testing.T) {
+	w := newWorld(t, aConfigMap, everywhere).distributed()
+	gets, broken := 0, true
+	w.Kube.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		gets++
+		if broken {
+			return true, nil, errors.New("out of order")
+		}
+		return false, nil, nil
+	})
+	w.Observe()
+	_, err := w.Pass("", "d")
+	require.Error(t, err)
+	reason, namespaces := w.failed(v1beta1.ResourceDistributionGetResourceFailed)
+	assert.Equal(t, []string{"out of order", "kube-public kube-system"}, []string{reason, namespaces})
+	assert.Zero(t, w.distribution().Status.Failed)
+	gets, broken = 0, false
+	w.settle()
+	w.edit(func(spec *v1beta1.ResourceDistributionSpec) { exclude("a")(&spec.Targets) })
+	w.settle()
+	assert.Equal(t, 2, gets)
+	assert.Equal(t, "b c", w.in())
 }

@@ -31,8 +31,9 @@ type failure struct {
 // outcome is the result for one namespace.
 type outcome struct {
 	namespace string
-	// unwanted is true if the copy of the namespace was to be deleted. It does not count as failed.
-	unwanted bool
+	// extra is true if the namespace is not one of the desired ones: its copy was to be deleted, or is only kept. It does not count as
+	// failed.
+	extra bool
 	*failure
 }
 
@@ -46,9 +47,9 @@ func status(
 	failures := slices.DeleteFunc(slices.Clone(outcomes), func(o outcome) bool { return o.failure == nil })
 	slices.SortFunc(failures, func(a, b outcome) int { return cmp.Compare(a.namespace, b.namespace) })
 	s := v1beta1.ResourceDistributionStatus{Desired: int32(desired), ObservedGeneration: d.Generation}
-	// A copy that could not be deleted is named in its condition, but is not one of the desired namespaces.
+	// The namespace of such a copy is named in its condition, but is not one of the desired ones.
 	for _, o := range failures {
-		if !o.unwanted {
+		if !o.extra {
 			s.Failed++
 		}
 	}

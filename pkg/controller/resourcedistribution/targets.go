@@ -54,6 +54,9 @@ const (
 	noCopy need = iota
 	// needsCopy is for namespaces that get a copy.
 	needsCopy
+	// keepsCopy is for system namespaces that allNamespaces or the selector reach. They get no copy, but one that OpenKruise made stays, and
+	// is kept right: their Pods may use it.
+	keepsCopy
 	// namespaceMissing is for namespaces that would get a copy, but do not exist or are terminating.
 	namespaceMissing
 )
@@ -71,8 +74,10 @@ func (t *targets) of(name string, namespace *corev1.Namespace) need {
 			return namespaceMissing
 		}
 		return noCopy
-	case !t.included.Has(name) && (systemNamespaces.Has(name) || !t.all && !t.selector.Matches(labels.Set(namespace.Labels))):
+	case !t.included.Has(name) && !t.all && !t.selector.Matches(labels.Set(namespace.Labels)):
 		return noCopy
+	case !t.included.Has(name) && systemNamespaces.Has(name):
+		return keepsCopy
 	case terminating(namespace):
 		return namespaceMissing
 	}
@@ -80,15 +85,17 @@ func (t *targets) of(name string, namespace *corev1.Namespace) need {
 }
 
 // split sorts all names of targets by what they need. namespaces are those that exist. copied are the names of those that get a
-// copy, and missing those that would get one, but do not exist or are terminating.
-func (t *targets) split(namespaces []*corev1.Namespace) (copied, missing sets.Set[string]) {
-	copied, missing = sets.New[string](), sets.New[string]()
+// copy, kept those that keep one, and missing those that would get one, but do not exist or are terminating.
+func (t *targets) split(namespaces []*corev1.Namespace) (copied, kept, missing sets.Set[string]) {
+	copied, kept, missing = sets.New[string](), sets.New[string](), sets.New[string]()
 	existing := sets.New[string]()
 	for _, namespace := range namespaces {
 		existing.Insert(namespace.Name)
 		switch t.of(namespace.Name, namespace) {
 		case needsCopy:
 			copied.Insert(namespace.Name)
+		case keepsCopy:
+			kept.Insert(namespace.Name)
 		case namespaceMissing:
 			missing.Insert(namespace.Name)
 		case noCopy:
@@ -100,7 +107,7 @@ func (t *targets) split(namespaces []*corev1.Namespace) (copied, missing sets.Se
 			missing.Insert(name)
 		}
 	}
-	return copied, missing
+	return copied, kept, missing
 }
 
 // terminating reports whether a namespace is being deleted: nothing can be created in it.

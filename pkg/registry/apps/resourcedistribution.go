@@ -23,6 +23,7 @@ func resourceDistribution(gate featuregate.FeatureGate) rest.AnyKind {
 		Closed:   firstOff(gate, features.ResourceDistributionGate),
 		Validate: validation.ValidateResourceDistribution, ValidateUpdate: validation.ValidateResourceDistributionUpdate,
 		ValidateStatus: validation.ValidateResourceDistributionStatusUpdate, ErrorsIn: validation.ResourceDistributionErrorsIn,
+		Warnings: validation.WarnResourceDistribution,
 		Columns: []rest.Column[*distribution]{
 			number("TOTAL", "Number of namespaces that must have a copy.", func(d *distribution) int32 { return d.Status.Desired }),
 			number("SUCCEED", "Number of namespaces that have the copy.", func(d *distribution) int32 { return d.Status.Succeeded }),

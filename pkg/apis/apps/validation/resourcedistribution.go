@@ -1,7 +1,10 @@
 package validation
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -43,6 +46,27 @@ func ValidateResourceDistributionStatusUpdate(distribution, old *apps.ResourceDi
 	return replaced(distribution, old, func(one *apps.ResourceDistribution) field.ErrorList {
 		return validateResourceDistributionStatus(&one.Status)
 	})
+}
+
+// WarnResourceDistribution names the system namespaces that a write of allNamespaces leaves out. OpenKruise up to 1.9 copied into them.
+func WarnResourceDistribution(_ context.Context, distribution, old *apps.ResourceDistribution) []string {
+	targets := &distribution.Spec.Targets
+	if !targets.AllNamespaces || old != nil && old.Spec.Targets.AllNamespaces {
+		return nil
+	}
+	named := append(slices.Clone(targets.IncludedNamespaces.List), targets.ExcludedNamespaces.List...)
+	var left []string
+	for _, name := range []string{metav1.NamespaceSystem, metav1.NamespacePublic} {
+		if !slices.Contains(named, apps.ResourceDistributionNamespace{Name: name}) {
+			left = append(left, name)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	path := field.NewPath("spec", "targets")
+	return []string{fmt.Sprintf("%s: no copy is made in %s; to have one there, name it in %s", path.Child("allNamespaces"),
+		strings.Join(left, " and "), path.Child("includedNamespaces"))}
 }
 
 func validateResourceDistributionStatus(status *apps.ResourceDistributionStatus) field.ErrorList {

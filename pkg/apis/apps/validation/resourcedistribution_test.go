@@ -155,3 +155,25 @@ func TestResourceDistributionStatus(t *testing.T) {
 		validation.ValidateResourceDistributionStatusUpdate(updated, distribution(plainConfigMap)))
 	rulestest.Errors(t, nil, validation.ValidateResourceDistributionStatusUpdate(updated, updated))
 }
+
+func TestWarnResourceDistribution(t *testing.T) {
+	write := func(all bool, included, excluded string) *apps.ResourceDistribution {
+		distribution := &apps.ResourceDistribution{}
+		targets := &distribution.Spec.Targets
+		targets.AllNamespaces = all
+		targets.IncludedNamespaces.List = []apps.ResourceDistributionNamespace{{Name: included}}
+		targets.ExcludedNamespaces.List = []apps.ResourceDistributionNamespace{{Name: excluded}}
+		return distribution
+	}
+	warn := func(distribution, old *apps.ResourceDistribution) []string {
+		return validation.WarnResourceDistribution(t.Context(), distribution, old)
+	}
+	both := []string{"spec.targets.allNamespaces: no copy is made in kube-system and kube-public; to have one there, name it in spec.targets.includedNamespaces"}
+	require.Equal(t, both, warn(write(true, "a", "b"), nil))
+	require.Equal(t, both, warn(write(true, "a", "b"), write(false, "a", "b")))
+	require.Equal(t, []string{"spec.targets.allNamespaces: no copy is made in kube-public; to have one there, name it in spec.targets.includedNamespaces"},
+		warn(write(true, "kube-system", "b"), nil))
+	require.Empty(t, warn(write(true, "kube-system", "kube-public"), nil))
+	require.Empty(t, warn(write(true, "a", "b"), write(true, "a", "c")), "as it was")
+	require.Empty(t, warn(write(false, "a", "b"), nil))
+}
