@@ -61,7 +61,7 @@ func callOf(request *http.Request) (*call, error) {
 		// A server can be below another path.
 		before, path, found := strings.Cut(request.URL.Path, "/apis/"+group+"/")
 		parts := strings.Split(path, "/")
-		if !found || len(parts) < 2 {
+		if !found || len(parts) < 2 || parts[1] == "" {
 			continue
 		}
 		c := &call{Request: request, prefix: before + "/apis/" + group + "/", suffix: strings.TrimPrefix(path, parts[0])}
@@ -147,12 +147,16 @@ func (t *transport) serves(c *call, version string) (bool, error) {
 		return false, err
 	}
 	defer discard(response)
-	if response.StatusCode == http.StatusNotFound {
+	switch response.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotFound:
 		return false, nil
+	default:
+		return false, fmt.Errorf("read the resources of %s/%s: HTTP %d", c.Group, version, response.StatusCode)
 	}
 	list := &metav1.APIResourceList{}
-	if err := json.NewDecoder(response.Body).Decode(list); err != nil || response.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("read the resources of %s/%s: HTTP %d, %w", c.Group, version, response.StatusCode, err)
+	if err := json.NewDecoder(response.Body).Decode(list); err != nil {
+		return false, fmt.Errorf("read the resources of %s/%s: %w", c.Group, version, err)
 	}
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == c.Resource }), nil
 }
