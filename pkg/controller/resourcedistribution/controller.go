@@ -308,8 +308,8 @@ func (c *copies[T]) tasks(
 
 // unlabelledCopies returns the copies in system namespaces that the cache does not have. OpenKruise up to 1.9 copied into them with
 // allNamespaces or a selector, and without the label by which copies are watched. In other namespaces, a wanted copy is found when it
-// cannot be created, and gets the label. The copies are looked for once by name, which costs two requests, and only for a ResourceDistribution
-// that was distributed before. A failure is an outcome of its namespace.
+// cannot be created, and gets the label. The copies are looked for once by name, which costs two requests, and only for a
+// ResourceDistribution that was distributed before. A failure is an outcome of its namespace.
 func unlabelledCopies[T controller.Object](
 	ctx context.Context, r *Reconciler, c *copies[T], d *v1beta1.ResourceDistribution, name string, copied sets.Set[string],
 ) (found []*seen, failed []outcome) {

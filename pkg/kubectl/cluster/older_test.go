@@ -56,11 +56,12 @@ func (s *server) send(method, path, kind, body string) (code int, answered strin
 }
 
 const (
-	prefix      = "/proxy/apis/apps.kruise.io/"
-	web         = "/namespaces/ns/clonesets/web"
-	resources   = `{"kind":"APIResourceList","resources":[{"name":"clonesets"}]}`
-	none        = `{"kind":"APIResourceList","resources":[]}`
-	storedSet   = `{"apiVersion":"apps.kruise.io/v1alpha1","kind":"CloneSet","metadata":{"name":"web","resourceVersion":"7"},"spec":{"new":1,"replicas":1}}`
+	prefix    = "/proxy/apis/apps.kruise.io/"
+	web       = "/namespaces/ns/clonesets/web"
+	resources = `{"kind":"APIResourceList","resources":[{"name":"clonesets"}]}`
+	none      = `{"kind":"APIResourceList","resources":[]}`
+	storedSet = `{"apiVersion":"apps.kruise.io/v1alpha1","kind":"CloneSet","metadata":{"name":"web","resourceVersion":"7"},` +
+		`"spec":{"new":1,"replicas":1}}`
 	mergePatch  = "application/merge-patch+json"
 	onlyOld     = "GET " + prefix + "v1alpha1"
 	onlyNew     = "GET " + prefix + "v1beta1"
@@ -127,12 +128,14 @@ func TestObjectThatDoesNotExistIsNotFound(t *testing.T) {
 
 func TestOtherAnswersStayAsTheyAre(t *testing.T) {
 	s := newServer(t, map[string][]answer{
-		"GET /api/v1/pods": {{415, "pods"}}, "GET " + betaPathWeb + "/scale": {{200, "scale"}}, readOfWeb + "/scale": {{200, `{"kind":"Scale","apiVersion":"autoscaling/v1"}`}},
+		"GET /api/v1/pods": {{415, "pods"}}, "GET " + betaPathWeb + "/scale": {{200, "scale"}},
+		readOfWeb + "/scale":         {{200, `{"kind":"Scale","apiVersion":"autoscaling/v1"}`}},
 		"GET " + prefix + "v1beta1/": {{404, "none"}},
 	})
 	for path, want := range map[string]string{
-		"/api/v1/pods": "pods", betaPathWeb + "/scale": "scale", prefix + "v1alpha1" + web + "/scale": `{"kind":"Scale","apiVersion":"autoscaling/v1"}`,
-		prefix + "v1beta1/": "none",
+		"/api/v1/pods": "pods", betaPathWeb + "/scale": "scale",
+		prefix + "v1alpha1" + web + "/scale": `{"kind":"Scale","apiVersion":"autoscaling/v1"}`,
+		prefix + "v1beta1/":                  "none",
 	} {
 		_, body := s.send(http.MethodGet, path, "", "")
 		assert.Equal(t, want, body)
@@ -145,7 +148,8 @@ func TestConversionKeepsWhatIsNoObject(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, data, string(converted))
 	}
-	list, err := convert([]byte(`{"kind":"CloneSetList","apiVersion":"apps.kruise.io/v1alpha1","metadata":{"resourceVersion":"3"},"items":[`+storedSet+`]}`), newer)
+	list, err := convert([]byte(`{"kind":"CloneSetList","apiVersion":"apps.kruise.io/v1alpha1",`+
+		`"metadata":{"resourceVersion":"3"},"items":[`+storedSet+`]}`), newer)
 	require.NoError(t, err)
 	assert.Contains(t, string(list), `"resourceVersion":"3"`)
 	assert.Equal(t, 2, strings.Count(string(list), `"apiVersion":"apps.kruise.io/v1beta1"`))
