@@ -10,7 +10,7 @@ import (
 
 // backSteps are the steps of a return. Our manager stops before the store closes, so it sees no errors that it would
 // act on. The objects are written while no API serves them: the store is closed, and the definitions are open only
-// after it. The webhooks come before the old manager, which needs them.
+// after it. The webhooks of the old manager refuse nothing until it answers them.
 func (t *Takeover) backSteps() []step {
 	return []step{
 		{"stop", "stop the manager", t.stopOurs},
@@ -18,8 +18,9 @@ func (t *Takeover) backSteps() []step {
 		{"return", "write what has changed since the take-over into the old objects", t.returnChanges},
 		{"reopen", "serve the old objects again", t.openDefinitions},
 		{"handback", "let kube-apiserver serve the API from the CustomResourceDefinitions", t.handBack},
-		{"webhooks", "replace our webhooks and policies by those of the old manager", t.restoreWebhooks},
-		{"start", "replace our manager and node agents by the old ones", t.startOld},
+		{"clear", "remove our webhooks, policies, manager and node agents", t.clear},
+		{"start", "start the old manager and node agents, with their permissions", t.startOld},
+		{"arm", "let the webhooks of the old manager refuse requests again, once it answers", t.arm},
 		{"release", "let another take-over replace the objects of the store", t.releaseStore},
 		{forget, "delete the record", t.deleteRecord},
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"kruise.io/kruise/pkg/apis/pub"
@@ -25,15 +23,6 @@ import (
 // formerAnnotation is the UID that an object had in kruise-apiserver. Only a server sets UIDs, so an object that was created after the
 // take-over gets another one.
 const formerAnnotation = "kruise.io/uid-before-return"
-
-// dependents are the resources whose owners can be objects of Kruise. Their owner references are corrected if an
-// owner gets a new UID.
-var dependents = []schema.GroupVersionResource{
-	podResource, configMapResource,
-	{Version: "v1", Resource: "persistentvolumeclaims"}, {Version: "v1", Resource: "secrets"},
-	{Group: "apps", Version: "v1", Resource: "controllerrevisions"}, deploymentResource,
-	{Group: "apps", Version: "v1", Resource: "statefulsets"}, {Group: "batch", Version: "v1", Resource: "jobs"},
-}
 
 // returning writes changes into the old objects.
 type returning struct {
@@ -49,6 +38,9 @@ type returning struct {
 // take-over version. If kruise-apiserver has never served the store, the old objects are newer, and stay as they are.
 func (t *Takeover) returnChanges(ctx context.Context, _ *record) error {
 	if closed, err := t.anyClosed(ctx); err != nil || !closed {
+		return err
+	}
+	if err := t.closeAgain(ctx); err != nil {
 		return err
 	}
 	all, err := t.definitions(ctx)
@@ -304,12 +296,7 @@ func (r *returning) deleteToo(ctx context.Context, client dynamic.ResourceInterf
 
 // annotate records the UID that the object had in kruise-apiserver.
 func annotate(object *unstructured.Unstructured, former string) {
-	annotations := object.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[formerAnnotation] = former
-	object.SetAnnotations(annotations)
+	setAnnotation(object, formerAnnotation, former)
 }
 
 // differs compares what a client can write. Fields that a server sets, and the annotation of this package, do not
@@ -325,48 +312,4 @@ func differs(old, now *unstructured.Unstructured) bool {
 		}
 	}
 	return !apiequality.Semantic.DeepEqual(content(old), content(now))
-}
-
-// reown makes dependents of objects that have a new UID refer to it. Nothing is collected meanwhile: the collector
-// reads an owner before it deletes a dependent, and the API answers 503. The resourceVersion in the patch makes sure
-// that no other change of the references is lost; a conflict ends the step, which can be repeated. Old objects can be
-// dependents too.
-func (r *returning) reown(ctx context.Context, all []definition) error {
-	if len(r.moved) == 0 {
-		return nil
-	}
-	resources := slices.Clone(dependents)
-	for _, d := range all {
-		resources = append(resources, d.resource(Version))
-	}
-	// The kinds of Kruise itself come last; a StatefulSet can be owned by a UnitedDeployment, for example.
-	for _, resource := range resources {
-		err := r.each(ctx, resource, func(object *unstructured.Unstructured) error {
-			owners, changed := object.GetOwnerReferences(), false
-			for i := range owners {
-				if uid, moved := r.moved[string(owners[i].UID)]; moved {
-					owners[i].UID, changed = types.UID(uid), true
-				}
-			}
-			if !changed {
-				return nil
-			}
-			data, err := json.Marshal(map[string]any{"metadata": map[string]any{
-				"ownerReferences": owners, "resourceVersion": object.GetResourceVersion(),
-			}})
-			if err != nil {
-				return err
-			}
-			client := r.Dynamic.Resource(resource).Namespace(object.GetNamespace())
-			_, err = client.Patch(ctx, object.GetName(), types.MergePatchType, data, metav1.PatchOptions{})
-			if err != nil && !apierrors.IsNotFound(err) {
-				return fmt.Errorf("give %s %s/%s its new owner: %w", resource.Resource, object.GetNamespace(), object.GetName(), err)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

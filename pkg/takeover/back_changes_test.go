@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
 
@@ -57,26 +58,44 @@ func behindDoor(object *unstructured.Unstructured) *unstructured.Unstructured {
 	return object
 }
 
-func ownedBy(name, uid string) *unstructured.Unstructured {
-	pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{
-		"name": name, "namespace": "ns", "uid": "uid of " + name,
-	}}}
-	pod.SetOwnerReferences([]metav1.OwnerReference{
-		{APIVersion: "v1", Kind: "Other", Name: "other", UID: "other"}, {APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", UID: types.UID(uid)},
-	})
-	return pod
+// preferred is the discovery of a cluster whose Kruise API is away. The garbage collector deletes Pods and games, and no events.
+var preferred = []*metav1.APIResourceList{
+	{GroupVersion: "v1", APIResources: []metav1.APIResource{
+		{Name: "pods", Kind: "Pod", Verbs: []string{"list", "patch", "delete"}},
+		{Name: "events", Kind: "Event", Verbs: []string{"list", "patch", "delete"}},
+		{Name: "bindings", Kind: "Binding", Verbs: []string{"create"}},
+	}},
+	{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{
+		{Name: "games", Kind: "Game", Verbs: []string{"list", "patch", "delete"}},
+		{Name: "gone", Kind: "Gone", Verbs: []string{"list", "patch", "delete"}},
+	}},
+}
+
+func ownedBy(apiVersion, kind, name, uid string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID("uid of " + name), OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "v1", Kind: "Other", Name: "other", UID: "other"},
+			{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", UID: types.UID(uid)},
+		}},
+	}
 }
 
 // newReturn returns a take-over whose definitions are closed. Servers set the UIDs of new objects.
-func newReturn(t *testing.T, now exported, olds ...runtime.Object) *Takeover {
+func newReturn(t *testing.T, now exported, objects ...runtime.Object) *Takeover {
 	t.Helper()
+	var olds, dependents []runtime.Object
+	for _, object := range objects {
+		if _, dependent := object.(*metav1.PartialObjectMetadata); dependent {
+			dependents = append(dependents, object)
+		} else {
+			olds = append(olds, object)
+		}
+	}
 	d := parse(sample("v1alpha1"))
 	_, err := d.close()
 	require.NoError(t, err)
 	lists := map[schema.GroupVersionResource]string{crdResource: "CustomResourceDefinitionList", oldResource: "CloneSetList"}
-	for _, resource := range dependents {
-		lists[resource] = "List"
-	}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, append(olds, d.object)...)
 	created := 0
 	client.PrependReactor("create", "clonesets", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -87,7 +106,9 @@ func newReturn(t *testing.T, now exported, olds ...runtime.Object) *Takeover {
 		}
 		return false, nil, nil
 	})
-	command := New(client, &discovered{}, now, t.Output())
+	scheme := metadatafake.NewTestScheme()
+	require.NoError(t, metav1.AddMetaToScheme(scheme))
+	command := New(client, metadatafake.NewSimpleMetadataClient(scheme, dependents...), &discovered{preferred: preferred}, now, t.Output())
 	command.Clock, command.settle = clock.RealClock{}, 0
 	return command
 }
@@ -108,7 +129,7 @@ func TestReturnedObjectsAreWhatTheStoreHas(t *testing.T) {
 		exported{cloneSet("same", "1", "v1"), cloneSet("changed", "2", "v2"), cloneSet("new", "3", "v3"), cloneSet("replaced", "4", "v4")},
 		behindDoor(cloneSet("same", "1", "v1")), behindDoor(cloneSet("changed", "2", "v1")),
 		behindDoor(cloneSet("replaced", "before", "v1")), behindDoor(cloneSet("gone", "5", "v1")),
-		ownedBy("pod-of-changed", "2"), ownedBy("pod-of-new", "3"),
+		ownedBy("v1", "Pod", "pod-of-changed", "2"), ownedBy("v1", "Pod", "pod-of-new", "3"), ownedBy("example.com/v1", "Game", "game-of-new", "3"),
 	)
 	for range 2 {
 		require.NoError(t, command.returnChanges(t.Context(), &record{}))
@@ -124,14 +145,18 @@ func TestReturnedObjectsAreWhatTheStoreHas(t *testing.T) {
 		assert.Equal(t, types.UID("1"), olds["same"].GetUID())
 		assert.Equal(t, types.UID("2"), olds["changed"].GetUID())
 		assert.Contains(t, olds["replaced"].GetUID(), "set by the server", "another object had its name")
-		pods := command.Dynamic.Resource(podResource).Namespace("ns")
-		kept, err := pods.Get(t.Context(), "pod-of-changed", metav1.GetOptions{})
-		require.NoError(t, err)
-		assert.Equal(t, types.UID("2"), kept.GetOwnerReferences()[1].UID)
-		moved, err := pods.Get(t.Context(), "pod-of-new", metav1.GetOptions{})
-		require.NoError(t, err)
-		assert.Equal(t, olds["new"].GetUID(), moved.GetOwnerReferences()[1].UID)
-		assert.Equal(t, types.UID("other"), moved.GetOwnerReferences()[0].UID)
+		owners := func(resource schema.GroupVersionResource, name string) []metav1.OwnerReference {
+			object, err := command.Metadata.Resource(resource).Namespace("ns").Get(t.Context(), name, metav1.GetOptions{})
+			require.NoError(t, err)
+			return object.OwnerReferences
+		}
+		assert.Equal(t, types.UID("2"), owners(podResource, "pod-of-changed")[1].UID)
+		for name, resource := range map[string]schema.GroupVersionResource{
+			"pod-of-new": podResource, "game-of-new": {Group: "example.com", Version: "v1", Resource: "games"},
+		} {
+			assert.Equal(t, olds["new"].GetUID(), owners(resource, name)[1].UID, name)
+			assert.Equal(t, types.UID("other"), owners(resource, name)[0].UID, name)
+		}
 	}
 }
 

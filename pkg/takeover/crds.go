@@ -104,6 +104,11 @@ func (d *definition) served() []string {
 	return names
 }
 
+// hasTakeover returns true if the definition has the take-over version, served or not.
+func (d *definition) hasTakeover() bool {
+	return slices.ContainsFunc(d.list(), func(version map[string]any) bool { return version["name"] == Version })
+}
+
 // name is the name of the definition, and also that of the resource in messages.
 func (d *definition) name() string { return d.plural + "." + d.group }
 
@@ -127,14 +132,17 @@ func (d *definition) closed() (*original, error) {
 
 // close serves the objects only by the take-over version. This also ends all watches of the old versions: otherwise
 // their clients would see each object as deleted when the definition is deleted. Conversion by a webhook of the old
-// manager ends too. It does nothing if the definition is closed already, so what was there before is recorded once.
+// manager ends too. It does nothing if the definition is closed already. If somebody has written the versions back, it closes them again.
 func (d *definition) close() (changed bool, err error) {
-	if before, err := d.closed(); before != nil || err != nil {
+	before, err := d.closed()
+	if err != nil || before != nil && d.hasTakeover() {
 		return false, err
 	}
-	// What is changed below is recorded in the annotation, in the same write.
-	before := original{Served: d.served()}
-	before.Conversion, _, _ = unstructured.NestedMap(d.object.Object, "spec", "conversion")
+	// What is changed below is recorded in the annotation, in the same write. What was recorded first stays.
+	if before == nil {
+		before = &original{Served: d.served()}
+		before.Conversion, _, _ = unstructured.NestedMap(d.object.Object, "spec", "conversion")
+	}
 	versions := make([]any, 0, len(d.versions)+1)
 	var hidden map[string]any
 	for _, version := range d.list() {
@@ -154,12 +162,7 @@ func (d *definition) close() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	annotations := d.object.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[originalAnnotation] = string(text)
-	d.object.SetAnnotations(annotations)
+	setAnnotation(d.object, originalAnnotation, string(text))
 	// Without a conversion, kube-apiserver only changes the apiVersion, so the take-over version reads what is
 	// stored.
 	unstructured.RemoveNestedField(d.object.Object, "spec", "conversion")

@@ -17,6 +17,7 @@ func (t *Takeover) finishSteps() []step {
 		{"release", "remove the finalizers of the old objects, which no controller handles any more", t.releaseOld},
 		{"shut", "stop serving the old objects", t.shutDefinitions},
 		{"delete", "delete the CustomResourceDefinitions", t.deleteDefinitions},
+		{"remains", "delete what is left of OpenKruise", t.removeRemains},
 		{forget, "delete the record", t.deleteRecord},
 	}
 }

@@ -17,20 +17,21 @@ import (
 )
 
 // forwardSteps are the steps of a take-over. Most objects are copied while the old manager runs; the API is closed
-// only from "switch" to "open". Until "switch", an interruption leaves the old API as it was, without its manager at
-// most.
+// only from "switch" to "open". The webhooks go before the manager that answers them, so no step leaves a webhook that
+// nobody answers. Until "switch", an interruption leaves the old API as it was, without its manager at most.
 func (t *Takeover) forwardSteps() []step {
 	return []step{
 		{"keep", "keep the CustomResourceDefinitions when Helm upgrades", t.keepDefinitions},
 		{"begin", "keep kruise-apiserver from opening its store", t.beginImport},
 		{"copy", "copy the objects while the old manager runs", t.copyEarly},
-		{"stop", "stop the old manager and its node agents", t.stopOld},
-		{"webhooks", "remove the webhooks of the old manager", t.removeWebhooks},
+		{"webhooks", "remove the webhooks of the old manager, while it answers them", t.removeWebhooks},
+		{"retire", "remove the old manager, its node agents and their permissions", t.retire},
 		{"switch", "forward the API to kruise-apiserver, which answers 503 for now", t.handOver},
 		{"close", "serve the old objects no longer, and end their watches", t.closeDefinitions},
 		{"import", "copy what has changed", t.importFinally},
 		{"open", "open the store", t.openStore},
 		{"compare", "compare all objects", t.compare},
+		{"remains", "list what is left of OpenKruise", t.listRemains},
 	}
 }
 
@@ -48,7 +49,7 @@ func (t *Takeover) check(ctx context.Context, state *record) error {
 	for _, d := range all {
 		problems = append(problems, checkDefinition(&d))
 	}
-	problems = append(problems, t.checkManager(ctx), t.checkServer(ctx))
+	problems = append(problems, t.checkManager(ctx), t.checkServer(ctx), t.checkNamespace(ctx, all), t.checkGitOps(ctx, all))
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
@@ -61,39 +62,6 @@ func (t *Takeover) check(ctx context.Context, state *record) error {
 	}
 	if err != nil {
 		return fmt.Errorf("check the objects: %w", err)
-	}
-	return nil
-}
-
-// checkServer refuses if kruise-apiserver is not installed as the chart does it. The APIService of the reviews is the
-// one that the chart creates also before a take-over.
-func (t *Takeover) checkServer(ctx context.Context) error {
-	if _, err := t.Dynamic.Resource(apiServiceResource).Get(ctx, reviewService, metav1.GetOptions{}); err != nil {
-		return fmt.Errorf("APIService %s: %w; install kruise-apiserver with the chart's value takeover=true", reviewService, err)
-	}
-	return nil
-}
-
-// checkDefinition refuses definitions whose objects cannot be read without the old manager, or that are being
-// deleted. With several stored versions, some objects need a conversion, which only its webhook does.
-func checkDefinition(d *definition) error {
-	if at := d.object.GetDeletionTimestamp(); at != nil {
-		return fmt.Errorf("CustomResourceDefinition %s has been in deletion since %s, together with its objects: wait until it is gone; "+
-			"there is nothing to move", d.name(), at)
-	}
-	for _, version := range d.versions {
-		if !slices.Contains(versions, version) {
-			return fmt.Errorf("CustomResourceDefinition %s: spec.versions has %q, which this release does not serve: %s",
-				d.name(), version, "use a release that does")
-		}
-	}
-	stored, _, _ := unstructured.NestedStringSlice(d.object.Object, "status", "storedVersions")
-	strategy, _, _ := unstructured.NestedString(d.object.Object, "spec", "conversion", "strategy")
-	if strategy == "Webhook" && len(stored) > 1 {
-		return fmt.Errorf("CustomResourceDefinition %[1]s: status.storedVersions is %[2]q, and only the old manager converts between them: "+
-			"write all objects again (kubectl get %[1]s -A -o json | kubectl replace -f -), and then remove all but %[3]q from "+
-			"status.storedVersions",
-			d.name(), stored, d.storage)
 	}
 	return nil
 }
@@ -155,11 +123,30 @@ func (t *Takeover) closeDefinitions(ctx context.Context, _ *record) error {
 	return t.pause(ctx, t.settle)
 }
 
+// closeAgain closes definitions whose versions somebody has written back since closeDefinitions, such as a GitOps controller. Nobody can
+// read the old objects otherwise: requests by the usual versions go to kruise-apiserver.
+func (t *Takeover) closeAgain(ctx context.Context) error {
+	all, err := t.definitions(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if !slices.Contains(all[i].served(), Version) {
+			t.say("  %s serves its objects by their versions; closing it", all[i].name())
+			return t.closeDefinitions(ctx, nil)
+		}
+	}
+	return nil
+}
+
 // importFinally copies until nothing has changed since, so that no write of a slow request is missed. It compares the
 // resource versions that it has copied with those that are there after the copy.
 func (t *Takeover) importFinally(ctx context.Context, _ *record) error {
 	// A second look without a change means that no request to the old API is left.
 	for range 10 {
+		if err := t.closeAgain(ctx); err != nil {
+			return err
+		}
 		copied, err := t.copy(ctx)
 		if err != nil {
 			return err
@@ -183,6 +170,10 @@ func (t *Takeover) importFinally(ctx context.Context, _ *record) error {
 // openStore completes the store with the record that the guard expects, and waits until the API answers. The record
 // is written before the store is completed, so a repetition uses the same identity.
 func (t *Takeover) openStore(ctx context.Context, state *record) error {
+	// A manager that somebody has started again would act on the objects.
+	if err := t.retire(ctx, state); err != nil {
+		return err
+	}
 	// The record must be the same in every repetition: the guard compares it with the ConfigMap.
 	if state.Identity == "" {
 		var err error
@@ -247,6 +238,9 @@ func (t *Takeover) expected(ctx context.Context) (string, int64, error) {
 // compare compares the identity of all objects in the take-over version with those that kruise-apiserver serves.
 // Objects that clients created since are not looked at.
 func (t *Takeover) compare(ctx context.Context, _ *record) error {
+	if err := t.closeAgain(ctx); err != nil {
+		return err
+	}
 	all, err := t.definitions(ctx)
 	if err != nil {
 		return err

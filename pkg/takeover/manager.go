@@ -3,34 +3,20 @@ package takeover
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 )
 
 // The names are those of the charts. Both charts use the same names for the manager, the node agents and the lease.
 const (
-	managerName   = "kruise-controller-manager"
-	agentName     = "kruise-daemon"
-	managerLease  = "kruise-manager"
-	oldWebhooksTo = "kruise-webhook-service"
-	// garbageWebhook is a webhook of ours that the old manager does not have.
-	garbageWebhook = "kruise-garbage-collection"
-)
-
-// oldWebhooksNames are the names of the webhook configurations of the old manager, by their resource.
-var (
-	leaseResource    = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	oldWebhooksNames = map[string]string{
-		"mutatingwebhookconfigurations":   "kruise-mutating-webhook-configuration",
-		"validatingwebhookconfigurations": "kruise-validating-webhook-configuration",
-	}
+	managerName  = "kruise-controller-manager"
+	agentName    = "kruise-daemon"
+	managerLease = "kruise-manager"
 )
 
 // manager returns the Deployment of the manager, or nil. It can be the old one or ours.
@@ -65,124 +51,85 @@ func (t *Takeover) leaseHolder(ctx context.Context) (string, error) {
 	return holder, nil
 }
 
-// checkManager refuses a manager that this program cannot stop. A manager that runs elsewhere would go on writing
-// after the take-over.
-func (t *Takeover) checkManager(ctx context.Context) error {
-	deployment, err := t.manager(ctx)
-	if err != nil || deployment != nil {
+// removeWebhooks deletes the webhooks of OpenKruise while its manager still answers them. With failurePolicy Fail and nobody who answers,
+// kube-apiserver refuses each write of a Pod. They are not set to Ignore instead: the manager writes its configurations again.
+func (t *Takeover) removeWebhooks(ctx context.Context, state *record) error {
+	if err := t.keepNamespace(ctx, state); err != nil {
 		return err
 	}
-	holder, err := t.leaseHolder(ctx)
-	if err != nil || holder == "" {
-		return err
-	}
-	return fmt.Errorf("a manager that is not Deployment %s/%s runs: %q renews Lease %s/%s; stop it, or name its namespace",
-		t.Namespace, managerName, holder, t.Namespace, managerLease)
+	return t.remove(ctx, state, intercepts)
 }
 
-// oldWorkloads are what OpenKruise runs. Ours have the same names and other selectors, which cannot be changed, so the old ones have to be
-// deleted before.
-func oldWorkloads() map[string]schema.GroupVersionResource {
-	return map[string]schema.GroupVersionResource{managerName: deploymentResource, agentName: daemonSetResource}
-}
-
-// isOld returns true for an object that our chart did not create. Our objects have the label even if Helm has
-// replaced the old ones.
-func isOld(object *unstructured.Unstructured) bool {
-	return object.GetLabels()[partOf] != "kruise"
-}
-
-// partOf is a label of all objects of our chart.
-const partOf = "app.kubernetes.io/part-of"
-
-// stopOld stops the old manager and deletes it. The record keeps it. The old node agents end too. The manager is
-// scaled to zero before the deletion, so the function can wait for its Pods: none of them writes after this step.
-func (t *Takeover) stopOld(ctx context.Context, state *record) error {
-	if err := t.keepAccess(ctx, state); err != nil {
-		return err
-	}
-	for _, name := range []string{managerName, agentName} {
-		resource := oldWorkloads()[name]
-		object, err := t.Dynamic.Resource(resource).Namespace(t.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && !isOld(object) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("read %s %s/%s: %w", resource.Resource, t.Namespace, name, err)
-		}
-		if err := t.keep(ctx, state, object); err != nil {
-			return err
-		}
-		// Only the manager is a Deployment. The node agents are a DaemonSet, and this step does not wait for their Pods.
-		if resource == deploymentResource {
-			if err := t.stop(ctx, object); err != nil {
-				return err
-			}
-		}
-		if err := t.deleteAndWait(ctx, resource, object); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// keep saves an object in the record before it is changed or deleted. The first saved state stays: a repetition would
-// save an object that this program has changed. Fields that a server sets are removed, so the object can be created
-// again.
-func (t *Takeover) keep(ctx context.Context, state *record, object *unstructured.Unstructured) error {
-	for _, kept := range state.Old {
-		if kept.GetKind() == object.GetKind() && kept.GetNamespace() == object.GetNamespace() && kept.GetName() == object.GetName() {
-			return nil
-		}
-	}
-	// The object is saved as it was before the first step, with its replicas.
-	kept := object.DeepCopy()
-	for _, field := range []string{"resourceVersion", "uid", "creationTimestamp", "generation", "managedFields"} {
-		unstructured.RemoveNestedField(kept.Object, "metadata", field)
-	}
-	unstructured.RemoveNestedField(kept.Object, "status")
-	state.Old = append(state.Old, kept)
-	return t.writeRecord(ctx, state)
+// retire stops the manager and the node agents of OpenKruise, and removes them and their permissions. The record keeps all. It removes
+// webhooks again that somebody has created in the meantime.
+func (t *Takeover) retire(ctx context.Context, state *record) error {
+	return t.remove(ctx, state, intercepts, runs, permits)
 }
 
 // stop scales a Deployment to zero and waits until its Pods are gone. A Pod that is terminating still counts, because
-// it may still write.
+// it may still write. A Pod on a node that is not ready does not count, because nobody knows when it ends. It cannot write as soon as its
+// account is removed.
 func (t *Takeover) stop(ctx context.Context, deployment *unstructured.Unstructured) error {
-	_, err := t.Dynamic.Resource(deploymentResource).Namespace(t.Namespace).Patch(ctx, deployment.GetName(), types.MergePatchType,
-		[]byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{})
-	if err != nil {
-		return fmt.Errorf("scale Deployment %s/%s to 0: %w", t.Namespace, deployment.GetName(), err)
+	object := named{deploymentResource, t.Namespace, deployment.GetName()}
+	if err := t.patch(ctx, object, map[string]any{"spec": map[string]any{"replicas": 0}}); err != nil {
+		return err
 	}
 	// The Pods are found by the selector, so those that an earlier revision started count too.
 	selected, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "selector", "matchLabels")
 	options := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selected).String()}
-	return t.until(ctx, "the manager to stop", func() (bool, error) {
+	var lost []string
+	err := t.until(ctx, "the manager to stop", func() (bool, error) {
 		pods, err := t.Dynamic.Resource(podResource).Namespace(t.Namespace).List(ctx, options)
-		return err == nil && len(pods.Items) == 0, err
+		if err != nil {
+			return false, err
+		}
+		var running []string
+		lost = nil
+		for i := range pods.Items {
+			node, _, _ := unstructured.NestedString(pods.Items[i].Object, "spec", "nodeName")
+			ready, err := t.nodeIsReady(ctx, node)
+			switch {
+			case err != nil:
+				return false, err
+			case ready:
+				running = append(running, pods.Items[i].GetName())
+			default:
+				lost = append(lost, fmt.Sprintf("Pod %s on node %s", pods.Items[i].GetName(), node))
+			}
+		}
+		if len(running) > 0 {
+			return false, fmt.Errorf("still there: %s", strings.Join(running, ", "))
+		}
+		return true, nil
 	})
+	if len(lost) > 0 && err == nil {
+		t.say("  not waiting for %s, because the node is not ready: without its account, the Pod cannot write", strings.Join(lost, " and "))
+	}
+	return err
 }
 
-// deleteAndWait deletes exactly this object, and waits until its name is free. The precondition protects another
-// object that takes the name meanwhile.
-func (t *Takeover) deleteAndWait(ctx context.Context, resource schema.GroupVersionResource, object *unstructured.Unstructured) error {
-	client := dynamic.ResourceInterface(t.Dynamic.Resource(resource))
-	if object.GetNamespace() != "" {
-		client = t.Dynamic.Resource(resource).Namespace(object.GetNamespace())
+// nodeIsReady returns false for a node that is gone or whose kubelet does not report. A Pod without a node counts as on a ready one.
+func (t *Takeover) nodeIsReady(ctx context.Context, name string) (bool, error) {
+	if name == "" {
+		return true, nil
 	}
-	uid := object.GetUID()
-	err := client.Delete(ctx, object.GetName(), metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: new(metav1.DeletePropagationBackground),
-	})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete %s %s: %w", resource.Resource, object.GetName(), err)
+	node, err := t.Dynamic.Resource(nodeResource).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
 	}
-	return t.until(ctx, resource.Resource+" "+object.GetName()+" to go", func() (bool, error) {
-		_, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
-		return apierrors.IsNotFound(err), err
-	})
+	if err != nil {
+		return false, fmt.Errorf("read Node %s: %w", name, err)
+	}
+	conditions, _, _ := unstructured.NestedSlice(node.Object, "status", "conditions")
+	for _, condition := range conditions {
+		if condition, ok := condition.(map[string]any); ok && condition["type"] == "Ready" {
+			return condition["status"] == "True", nil
+		}
+	}
+	return false, nil
 }
 
-// stopOurs stops the manager that runs since the take-over. It is deleted later, by startOld. If the take-over has not replaced the old
+// stopOurs stops the manager that runs since the take-over. It is deleted later, by clear. If the take-over has not replaced the old
 // manager yet, that one goes on.
 func (t *Takeover) stopOurs(ctx context.Context, _ *record) error {
 	deployment, err := t.manager(ctx)
@@ -192,109 +139,44 @@ func (t *Takeover) stopOurs(ctx context.Context, _ *record) error {
 	return t.stop(ctx, deployment)
 }
 
-// startOld deletes our manager and node agents, and creates again what was deleted. The permissions come before the
-// old manager starts.
+// clear removes what of ours is in the way of the old manager: policies, webhooks, and the programs, which have the same names. The closed
+// server answers no review, so with our webhooks the garbage collector could not delete any Pod of the old objects.
+func (t *Takeover) clear(ctx context.Context, _ *record) error {
+	if err := t.deleteOurPolicies(ctx); err != nil {
+		return err
+	}
+	ours := []named{{webhookResources[1], "", garbageWebhook}}
+	for _, p := range t.installed() {
+		if p.role == intercepts || p.role == runs {
+			ours = append(ours, p.named)
+		}
+	}
+	for _, object := range ours {
+		if err := t.deleteOurs(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startOld creates again what was deleted. The labels of the namespace and the permissions come before the manager, which would fail without
+// them. Its webhooks exist when it starts, because it writes its CA into them, but they refuse nothing until it answers.
 func (t *Takeover) startOld(ctx context.Context, state *record) error {
-	// Ours go first, because the old ones have the same names.
-	for name, resource := range oldWorkloads() {
-		if err := t.deleteOurs(ctx, named{resource, t.Namespace, name}); err != nil {
-			return err
-		}
-	}
-	// Without its permissions, the old manager would fail and restart.
-	if err := t.restoreAccess(ctx, state); err != nil {
+	if err := t.restoreNamespaces(ctx, state); err != nil {
 		return err
 	}
-	for name, resource := range oldWorkloads() {
-		if err := t.restore(ctx, state.kept(named{resource, t.Namespace, name})); err != nil {
+	for _, kept := range t.keptAs(state, permits) {
+		if err := t.restore(ctx, kept); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// restore creates a kept object again, if there is one. Helm does not delete it with the release of our chart, which
-// has an object of the same name. It can be repeated: an object that exists already is not ours, so it is the restored one, or one that
-// the take-over has only scaled to zero.
-func (t *Takeover) restore(ctx context.Context, kept *unstructured.Unstructured) error {
-	if kept == nil {
-		return nil
-	}
-	object := named{resourceOf(kept), kept.GetNamespace(), kept.GetName()}
-	if err := t.deleteOurs(ctx, object); err != nil {
-		return err
-	}
-	kept = kept.DeepCopy()
-	annotations := kept.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	// An uninstallation of our chart must not delete it.
-	annotations[helmPolicy] = "keep"
-	kept.SetAnnotations(annotations)
-	_, err := t.of(object).Create(ctx, kept, metav1.CreateOptions{})
-	switch replicas, scales, _ := unstructured.NestedInt64(kept.Object, "spec", "replicas"); {
-	case apierrors.IsAlreadyExists(err) && scales:
-		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-		if _, err := t.of(object).Patch(ctx, object.name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			return fmt.Errorf("scale %s %s to %d again: %w", object.Resource, object.name, replicas, err)
-		}
-	case err != nil && !apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("create %s %s again: %w", object.Resource, object.name, err)
-	}
-	return nil
-}
-
-// removeWebhooks deletes the webhooks of the old manager, which would refuse every write now, because nobody answers
-// them. The record keeps them. Ours may have the same names already, and stay.
-func (t *Takeover) removeWebhooks(ctx context.Context, state *record) error {
-	for _, resource := range webhookResources {
-		name := oldWebhooksNames[resource.Resource]
-		object, err := t.Dynamic.Resource(resource).Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && !ofOldManager(object) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("read %s %s: %w", resource.Resource, name, err)
-		}
-		if err := t.keep(ctx, state, object); err != nil {
-			return err
-		}
-		if err := t.deleteAndWait(ctx, resource, object); err != nil {
+	for _, kept := range t.keptAs(state, intercepts) {
+		if err := t.restore(ctx, ignoring(kept)); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// ofOldManager returns true if a webhook calls the Service of the old manager. Our own have the same name, and another Service.
-func ofOldManager(object *unstructured.Unstructured) bool {
-	webhooks, _, _ := unstructured.NestedSlice(object.Object, "webhooks")
-	for _, webhook := range webhooks {
-		if webhook, ok := webhook.(map[string]any); ok {
-			if name, _, _ := unstructured.NestedString(webhook, "clientConfig", "service", "name"); name == oldWebhooksTo {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// restoreWebhooks deletes our webhooks and policies, and creates the webhooks of the old manager again. The closed server answers no
-// review, so with our webhooks the garbage collector could not delete any Pod of the old objects.
-func (t *Takeover) restoreWebhooks(ctx context.Context, state *record) error {
-	if err := t.deletePolicies(ctx); err != nil {
-		return err
-	}
-	for _, resource := range webhookResources {
-		for _, name := range []string{oldWebhooksNames[resource.Resource], garbageWebhook} {
-			if err := t.deleteOurs(ctx, named{resource, "", name}); err != nil {
-				return err
-			}
-		}
-	}
-	for _, resource := range webhookResources {
-		if err := t.restore(ctx, state.kept(named{resource, "", oldWebhooksNames[resource.Resource]})); err != nil {
+	for _, kept := range t.keptAs(state, runs) {
+		if err := t.restore(ctx, kept); err != nil {
 			return err
 		}
 	}

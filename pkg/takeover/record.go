@@ -34,7 +34,7 @@ type record struct {
 	// Identity and Generation are the record of the store guard.
 	Identity   string `json:"identity,omitempty"`
 	Generation int64  `json:"generation,omitempty"`
-	// Old are the objects of the old Kruise that were deleted: its manager, its node agent and its webhooks.
+	// Old are the objects of OpenKruise that were deleted, and the namespace of the installation with the labels that it had.
 	Old []*unstructured.Unstructured `json:"old,omitempty"`
 	// Closed is when the old API was closed, for the length of the interruption.
 	Closed *time.Time `json:"closed,omitempty"`

@@ -43,7 +43,14 @@ func (s *store) Run(_ context.Context, input io.Reader, args ...string) ([]byte,
 type discovered struct {
 	discovery.ServerResourcesInterface
 
-	lists []*metav1.APIResourceList
+	lists, preferred []*metav1.APIResourceList
+}
+
+// ServerPreferredResources fails for the groups of Kruise, which answer 503 during a return, and for another one.
+func (d *discovered) ServerPreferredResources() ([]*metav1.APIResourceList, error) {
+	return d.preferred, &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{
+		{Group: "apps.kruise.io", Version: "v1beta1"}: errors.New("503"), {Group: "metrics.k8s.io", Version: "v1beta1"}: errors.New("it is away"),
+	}}
 }
 
 func (d *discovered) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
@@ -54,9 +61,11 @@ func (d *discovered) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.A
 func newTakeover(t *testing.T, objects ...runtime.Object) (*Takeover, *store) {
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{
-		crdResource: "CustomResourceDefinitionList", podResource: "PodList",
-		policyBindingResource: "ValidatingAdmissionPolicyBindingList",
-		webhookResources[0]:   "MutatingWebhookConfigurationList", webhookResources[1]: "ValidatingWebhookConfigurationList",
+		crdResource: "CustomResourceDefinitionList", podResource: "PodList", secretResource: "SecretList",
+		policyBindingResource: "ValidatingAdmissionPolicyBindingList", endpointSliceResource: "EndpointSliceList",
+		webhookResources[0]: "MutatingWebhookConfigurationList", webhookResources[1]: "ValidatingWebhookConfigurationList",
+		roleResource: "RoleList", roleBindingResource: "RoleBindingList", serviceAccountResource: "ServiceAccountList",
+		clusterRoleResource: "ClusterRoleList", clusterRoleBindingResource: "ClusterRoleBindingList",
 		{Group: "apps.kruise.io", Version: "v1alpha1", Resource: "clonesets"}: "CloneSetList",
 	}
 	commands := &store{answer: map[string]any{"objects": 0}}
@@ -64,7 +73,7 @@ func newTakeover(t *testing.T, objects ...runtime.Object) (*Takeover, *store) {
 		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": reviewService},
 	}})
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objects...)
-	command := New(client, &discovered{}, commands, t.Output())
+	command := New(client, nil, &discovered{}, commands, t.Output())
 	command.Clock = clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	return command, commands
 }

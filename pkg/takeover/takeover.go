@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/utils/clock"
 )
 
@@ -28,6 +29,8 @@ type Takeover struct {
 	// Dynamic and Discovery are clients of kube-apiserver, which forwards requests for Kruise according to the APIServices.
 	Dynamic   dynamic.Interface
 	Discovery discovery.ServerResourcesInterface
+	// Metadata reads and writes owner references of objects of any kind.
+	Metadata metadata.Interface
 	// Namespace is where Kruise is installed. Service is the Service of kruise-apiserver in it. StoreConfigMap is the ConfigMap by
 	// which kruise-apiserver recognizes its store.
 	Namespace, Service, StoreConfigMap string
@@ -35,6 +38,8 @@ type Takeover struct {
 	Store Store
 	// AcceptLoss takes over even if objects have values that this release does not keep.
 	AcceptLoss bool
+	// GitOpsSuspended takes over even if Argo CD or Flux manages OpenKruise.
+	GitOpsSuspended bool
 	// Out receives the progress.
 	Out io.Writer
 	// Clock measures all waits. Tests set another one.
@@ -54,9 +59,11 @@ const forget = "forget"
 const patience = 5 * time.Minute
 
 // New returns a take-over with the names of the chart. The caller may change them before the first step.
-func New(client dynamic.Interface, discoverer discovery.ServerResourcesInterface, store Store, out io.Writer) *Takeover {
+func New(
+	client dynamic.Interface, objects metadata.Interface, discoverer discovery.ServerResourcesInterface, store Store, out io.Writer,
+) *Takeover {
 	return &Takeover{
-		Dynamic: client, Discovery: discoverer, Store: store, Out: out, Clock: clock.RealClock{}, settle: 3 * time.Second,
+		Dynamic: client, Metadata: objects, Discovery: discoverer, Store: store, Out: out, Clock: clock.RealClock{}, settle: 3 * time.Second,
 		Namespace: "kruise-system", Service: "kruise-apiserver", StoreConfigMap: "kruise-store",
 	}
 }
@@ -251,18 +258,37 @@ func (t *Takeover) pause(ctx context.Context, length time.Duration) error {
 }
 
 var (
-	crdResource           = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	apiServiceResource    = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
-	deploymentResource    = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	daemonSetResource     = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}
-	podResource           = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	configMapResource     = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	namespaceResource     = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	policyBindingResource = schema.GroupVersionResource{
-		Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings",
-	}
-	webhookResources = []schema.GroupVersionResource{
-		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
-		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
+	crdResource                = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	apiServiceResource         = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+	deploymentResource         = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	daemonSetResource          = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}
+	podResource                = core("pods")
+	nodeResource               = core("nodes")
+	configMapResource          = core("configmaps")
+	secretResource             = core("secrets")
+	serviceResource            = core("services")
+	serviceAccountResource     = core("serviceaccounts")
+	namespaceResource          = core("namespaces")
+	roleResource               = rbac("roles")
+	roleBindingResource        = rbac("rolebindings")
+	clusterRoleResource        = rbac("clusterroles")
+	clusterRoleBindingResource = rbac("clusterrolebindings")
+	endpointSliceResource      = schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}
+	leaseResource              = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	policyBindingResource      = admission("validatingadmissionpolicybindings")
+	webhookResources           = []schema.GroupVersionResource{
+		admission("mutatingwebhookconfigurations"), admission("validatingwebhookconfigurations"),
 	}
 )
+
+func core(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: resource}
+}
+
+func rbac(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: resource}
+}
+
+func admission(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
+}

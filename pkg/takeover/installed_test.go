@@ -1,0 +1,288 @@
+package takeover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
+)
+
+// installed returns an object of a chart. owner is its label part-of.
+func installed(kind schema.GroupVersionKind, namespace, name, owner string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	object.SetGroupVersionKind(kind)
+	object.SetNamespace(namespace)
+	object.SetName(name)
+	object.SetLabels(map[string]string{partOf: owner})
+	return object
+}
+
+// openKruise returns what the charts of OpenKruise install in a namespace, except for the CustomResourceDefinitions.
+func openKruise(system string) []*unstructured.Unstructured {
+	kinds := map[schema.GroupVersionResource]schema.GroupVersionKind{
+		deploymentResource: appsKind("Deployment"), daemonSetResource: appsKind("DaemonSet"),
+		serviceAccountResource: {Version: "v1", Kind: "ServiceAccount"}, roleResource: rbacKind("Role"), roleBindingResource: rbacKind("RoleBinding"),
+		clusterRoleResource: rbacKind("ClusterRole"), clusterRoleBindingResource: rbacKind("ClusterRoleBinding"),
+		webhookResources[0]: admissionKind("MutatingWebhookConfiguration"), webhookResources[1]: admissionKind("ValidatingWebhookConfiguration"),
+		serviceResource: {Version: "v1", Kind: "Service"}, secretResource: {Version: "v1", Kind: "Secret"},
+	}
+	var all []*unstructured.Unstructured
+	for _, p := range (&Takeover{Namespace: system}).installed() {
+		object := installed(kinds[p.GroupVersionResource], p.namespace, strings.ReplaceAll(p.name, "*", "-any"), "")
+		if p.role == intercepts {
+			setWebhooks(object, []map[string]any{{
+				"name": "mpod.kb.io", "failurePolicy": "Fail", "admissionReviewVersions": []any{"v1"},
+				"clientConfig": map[string]any{"service": map[string]any{"namespace": system, "name": webhookService, "path": "/mutate-pod"}},
+				"rules":        []any{map[string]any{"resources": []any{"pods"}, "operations": []any{"CREATE"}}},
+			}, {"name": "other.kb.io", "failurePolicy": "Ignore"}})
+			setAnnotation(object, "template", `[{"failurePolicy":"Fail"}]`)
+		}
+		if p.role == permits {
+			setAnnotation(object, helmRelease, "kruise")
+		}
+		all = append(all, object)
+	}
+	return all
+}
+
+func appsKind(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
+}
+
+func rbacKind(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}
+}
+
+func admissionKind(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind}
+}
+
+func namespace(name string, labels map[string]string) *unstructured.Unstructured {
+	object := installed(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "", name, "")
+	object.SetLabels(labels)
+	return object
+}
+
+func create(t *testing.T, command *Takeover, objects ...*unstructured.Unstructured) {
+	t.Helper()
+	for _, object := range objects {
+		_, err := command.of(named{resourceOf(object), object.GetNamespace(), ""}).Create(t.Context(), object, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+}
+
+func get(t *testing.T, command *Takeover, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	t.Helper()
+	return command.of(named{resourceOf(object), object.GetNamespace(), ""}).Get(t.Context(), object.GetName(), metav1.GetOptions{})
+}
+
+// oldManager answers as kube-apiserver does with the webhooks of OpenKruise. It has endpoints and answers after some attempts, and counts
+// the writes of Pods that would be refused.
+type oldManager struct {
+	command  *Takeover
+	attempts int
+	refused  []string
+}
+
+// refuses returns true if a webhook with failurePolicy Fail is called for Pods and nobody answers.
+func (m *oldManager) refuses(t *testing.T) bool {
+	t.Helper()
+	deployment, err := m.command.manager(t.Context())
+	require.NoError(t, err)
+	if deployment != nil && isOld(deployment) && replicasOf(deployment) > 0 && m.attempts <= 0 {
+		return false
+	}
+	for _, resource := range webhookResources {
+		list, err := m.command.Dynamic.Resource(resource).List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		for i := range list.Items {
+			for _, webhook := range webhooksOf(&list.Items[i]) {
+				if webhook["failurePolicy"] == "Fail" && list.Items[i].GetName() != probeName {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// watch looks after each write of the command whether Pods can be written.
+func (m *oldManager) watch(t *testing.T) {
+	t.Helper()
+	client := m.command.Dynamic.(*fake.FakeDynamicClient)
+	looking := false
+	client.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if looking || action.GetVerb() == "get" || action.GetVerb() == "list" {
+			return false, nil, nil
+		}
+		looking = true
+		defer func() { looking = false }()
+		if m.refuses(t) {
+			m.refused = append(m.refused, fmt.Sprintf("before %s %s", action.GetVerb(), action.GetResource().Resource))
+		}
+		return false, nil, nil
+	})
+	client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		probe, err := client.Tracker().Get(webhookResources[0], "", probeName)
+		require.NoError(t, err)
+		service, _, _ := unstructured.NestedString(webhooksOf(probe.(*unstructured.Unstructured))[0], "clientConfig", "service", "name")
+		if m.attempts--; service != webhookService || m.attempts > 0 {
+			return true, nil, apierrors.NewInternalError(errors.New("failed calling webhook"))
+		}
+		return true, nil, apierrors.NewForbidden(podResource.GroupResource(), probeName, errors.New("another plugin refuses it"))
+	})
+}
+
+// TestReturnRestoresWhatTheOldManagerNeeds takes over, lets our chart replace what has the same names, and returns. The old manager then has
+// its permissions and its webhooks, and nothing of ours limits it. Helm does not delete any of it. At no time is a write of a Pod refused.
+func TestReturnRestoresWhatTheOldManagerNeeds(t *testing.T) {
+	t.Parallel()
+	for _, system := range []string{"kruise-system", "elsewhere"} {
+		synctest.Test(t, func(t *testing.T) { //nolint:tparallel // The bubble has its own time.
+			excluded := map[string]string{"control-plane": "openkruise", "theirs": "stays"}
+			command, _ := newTakeover(t, namespace(agentsNamespace, nil), namespace(system, excluded))
+			command.Namespace, command.Clock = system, clock.RealClock{}
+			olds, state := openKruise(system), &record{}
+			create(t, command, olds...)
+			create(t, command, endpointSlice(system))
+			manager := &oldManager{command: command}
+			manager.watch(t)
+			for range 2 { // Each step can be repeated.
+				require.NoError(t, command.removeWebhooks(t.Context(), state))
+				require.NoError(t, command.retire(t.Context(), state))
+			}
+			for _, old := range olds {
+				_, err := get(t, command, old)
+				remain := old.GetKind() == "Service" || old.GetKind() == "Secret"
+				assert.Equal(t, !remain, apierrors.IsNotFound(err), "%s %s: %v", old.GetKind(), old.GetName(), err)
+				assert.Equal(t, !remain, state.kept(named{resourceOf(old), old.GetNamespace(), old.GetName()}) != nil, old.GetName())
+			}
+			require.NoError(t, command.patch(t.Context(), named{namespaceResource, "", system}, map[string]any{"metadata": map[string]any{
+				"labels": map[string]any{
+					"control-plane": "controller-manager", "pod-security.kubernetes.io/enforce": "restricted", partOf: "kruise", "since": "then",
+				},
+			}}))
+			for _, old := range olds {
+				if old.GetKind() != "Service" && old.GetKind() != "Secret" && !strings.HasPrefix(old.GetName(), "aggregate-") {
+					create(t, command, installed(old.GroupVersionKind(), old.GetNamespace(), old.GetName(), "kruise"))
+				}
+			}
+			foreign := installed(admissionKind("ValidatingAdmissionPolicyBinding"), "", "foreign", "other")
+			create(t, command, foreign, installed(admissionKind("ValidatingWebhookConfiguration"), "", garbageWebhook, "kruise"),
+				installed(admissionKind("ValidatingAdmissionPolicyBinding"), "", "kruise-manager-workloads", "kruise"))
+
+			manager.attempts = 5
+			for range 2 {
+				for _, each := range []func(context.Context, *record) error{command.clear, command.startOld, command.arm} {
+					require.NoError(t, each(t.Context(), state))
+				}
+			}
+			assert.Empty(t, manager.refused)
+			for _, old := range olds {
+				now, err := get(t, command, old)
+				require.NoError(t, err, old.GetName())
+				assert.Equal(t, old.GetLabels(), now.GetLabels(), old.GetName())
+				assert.Equal(t, old.Object["webhooks"], now.Object["webhooks"], "the failure policies are as they were")
+				if old.GetKind() != "Service" && old.GetKind() != "Secret" {
+					assert.Equal(t, "keep", now.GetAnnotations()[helmPolicy], old.GetName())
+				}
+				for name, value := range old.GetAnnotations() {
+					assert.Equal(t, value, now.GetAnnotations()[name])
+				}
+			}
+			restored, err := get(t, command, namespace(system, nil))
+			require.NoError(t, err)
+			assert.Equal(t, map[string]string{"control-plane": "openkruise", "theirs": "stays", "since": "then"}, restored.GetLabels())
+			for _, resource := range webhookResources {
+				list, err := command.Dynamic.Resource(resource).List(t.Context(), metav1.ListOptions{})
+				require.NoError(t, err)
+				assert.Len(t, list.Items, 1, "neither ours nor the probe is left")
+			}
+			bindings, err := command.Dynamic.Resource(policyBindingResource).List(t.Context(), metav1.ListOptions{})
+			require.NoError(t, err)
+			require.Len(t, bindings.Items, 1)
+			assert.Equal(t, "foreign", bindings.Items[0].GetName())
+			secrets, err := get(t, command, namespace(agentsNamespace, nil))
+			require.NoError(t, err)
+			assert.Equal(t, "keep", secrets.GetAnnotations()[helmPolicy])
+		})
+	}
+}
+
+func endpointSlice(system string) *unstructured.Unstructured {
+	slice := installed(schema.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}, system, webhookService+"-1", "")
+	slice.SetLabels(map[string]string{"kubernetes.io/service-name": webhookService})
+	slice.Object["endpoints"] = []any{map[string]any{"conditions": map[string]any{"ready": true}}}
+	return slice
+}
+
+// A manager that does not start must not make the cluster refuse Pods.
+func TestWebhooksRefuseNothingWhileTheOldManagerDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	for name, attempts := range map[string]int{"no endpoint": 0, "no answer": 1 << 30} {
+		synctest.Test(t, func(t *testing.T) { //nolint:tparallel // The bubble has its own time.
+			const system = "kruise-system"
+			command, _ := newTakeover(t, namespace(system, nil))
+			command.Clock = clock.RealClock{}
+			state := &record{}
+			create(t, command, openKruise(system)...)
+			manager := &oldManager{command: command}
+			require.NoError(t, command.removeWebhooks(t.Context(), state))
+			require.NoError(t, command.retire(t.Context(), state))
+			if attempts > 0 {
+				create(t, command, endpointSlice(system))
+			}
+			manager.watch(t)
+			manager.attempts = max(attempts, 1)
+			require.NoError(t, command.startOld(t.Context(), state))
+			err := command.arm(t.Context(), state)
+			require.ErrorContains(t, err, "its webhooks have failurePolicy Ignore, so Pods can be written", name)
+			assert.Empty(t, manager.refused, name)
+			assert.False(t, manager.refuses(t), name)
+		})
+	}
+}
+
+// A manager Pod on a lost node stays for ever. The account without which it cannot write is gone.
+func TestPodsOnLostNodesAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { //nolint:tparallel // The bubble has its own time.
+		const system = "kruise-system"
+		node := func(name, ready string) *unstructured.Unstructured {
+			object := installed(schema.GroupVersionKind{Version: "v1", Kind: "Node"}, "", name, "")
+			object.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": ready}}}
+			return object
+		}
+		pod := func(name, node string) *unstructured.Unstructured {
+			object := installed(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, system, name, "")
+			object.SetLabels(map[string]string{"control-plane": "controller-manager"})
+			object.Object["spec"] = map[string]any{"nodeName": node}
+			return object
+		}
+		command, _ := newTakeover(t, namespace(system, nil))
+		command.Clock = clock.RealClock{}
+		var said strings.Builder
+		command.Out = &said
+		create(t, command, openKruise(system)...)
+		create(t, command, node("lost", "Unknown"), node("fine", "True"), pod("a", "lost"), pod("b", "gone"), pod("c", "fine"))
+		require.ErrorContains(t, command.retire(t.Context(), &record{}), "waited 5m0s for the manager to stop: still there: c")
+		require.NoError(t, command.of(named{podResource, system, ""}).Delete(t.Context(), "c", metav1.DeleteOptions{}))
+		require.NoError(t, command.retire(t.Context(), &record{}))
+		assert.Contains(t, said.String(), "not waiting for Pod a on node lost and Pod b on node gone")
+		_, err := get(t, command, installed(schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, system, "kruise-manager", ""))
+		assert.True(t, apierrors.IsNotFound(err), "%v", err)
+	})
+}
