@@ -90,6 +90,9 @@ type report struct {
 	Bytes      int64          `json:"bytes"`
 	SpaceBytes int64          `json:"spaceBytes"`
 	Kinds      map[string]int `json:"kinds"`
+	// MemoryBytes is what the import used beside the server, and MemoryLimit is the limit for both, or 0.
+	MemoryBytes int64 `json:"memoryBytes"`
+	MemoryLimit int64 `json:"memoryLimit"`
 	// Refused are objects that this release cannot store. The import writes nothing if there is one.
 	Refused []struct {
 		Object   string   `json:"object"`
@@ -177,6 +180,11 @@ func (t *Takeover) show(r *report) {
 		space = fmt.Sprintf("which has space for %d bytes", r.SpaceBytes)
 	}
 	t.say("  %d objects, %d bytes in the store, %s", r.Objects, r.Bytes, space)
+	limit := "which has no limit"
+	if r.MemoryLimit > 0 {
+		limit = fmt.Sprintf("which may use %d bytes in all", r.MemoryLimit)
+	}
+	t.say("  the import used %d bytes of memory beside the server, in a container %s", r.MemoryBytes, limit)
 }
 
 // removeFinalizers removes all finalizers of an old object. No server serves it to their controllers, so these cannot remove them.

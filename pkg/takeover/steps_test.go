@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -60,6 +61,12 @@ func (d *discovered) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.A
 
 func newTakeover(t *testing.T, objects ...runtime.Object) (*Takeover, *store) {
 	t.Helper()
+	return newTakeoverWith(t, nil, objects)
+}
+
+// newTakeoverWith returns a take-over of a cluster that also has lists of other kinds.
+func newTakeoverWith(t *testing.T, more map[schema.GroupVersionResource]string, objects []runtime.Object) (*Takeover, *store) {
+	t.Helper()
 	lists := map[schema.GroupVersionResource]string{
 		crdResource: "CustomResourceDefinitionList", podResource: "PodList", secretResource: "SecretList",
 		policyBindingResource: "ValidatingAdmissionPolicyBindingList", endpointSliceResource: "EndpointSliceList",
@@ -68,6 +75,7 @@ func newTakeover(t *testing.T, objects ...runtime.Object) (*Takeover, *store) {
 		clusterRoleResource: "ClusterRoleList", clusterRoleBindingResource: "ClusterRoleBindingList",
 		{Group: "apps.kruise.io", Version: "v1alpha1", Resource: "clonesets"}: "CloneSetList",
 	}
+	maps.Copy(lists, more)
 	commands := &store{answer: map[string]any{"objects": 0}}
 	objects = append(objects, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": reviewService},

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
 	"kruise.io/kruise/pkg/apiserver"
@@ -268,7 +269,9 @@ func (o *old) keepRunning() {
 
 func (o *old) takeover(t *testing.T) *takeover.Takeover {
 	t.Helper()
-	command := takeover.New(o.clients, env.kube.Discovery(), &storeCommands{o.server}, &lines{t: t})
+	objects, err := metadata.NewForConfig(env.config)
+	require.NoError(t, err)
+	command := takeover.New(o.clients, objects, env.kube.Discovery(), &storeCommands{o.server}, &lines{t: t})
 	command.Namespace, command.StoreConfigMap = ownNamespace, o.server.configMap
 	return command
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,6 +43,7 @@ func newImporting() *importing {
 // addFlags adds the flags that all commands of an import have.
 func (i *importing) addFlags(fs *pflag.FlagSet) {
 	i.at.addFlags(fs, "")
+	fs.IntVar(&i.maxBytes, "max-object-bytes", i.maxBytes, "Maximum size of a stored object, as for the apiserver.")
 	fs.StringVar(&i.encryption, "encryption-provider-config", "", "File with the encryption configuration of the apiserver.")
 }
 
@@ -52,6 +54,9 @@ type importReport struct {
 	Done *operation.Imported `json:"done,omitempty"`
 	// SpaceBytes is the space of the store before the import, or negative if etcd does not say.
 	SpaceBytes int64 `json:"spaceBytes"`
+	// MemoryBytes is what this process has used, beside the apiserver in the same container. MemoryLimit is the limit for both, or 0.
+	MemoryBytes int64 `json:"memoryBytes"`
+	MemoryLimit int64 `json:"memoryLimit,omitempty"`
 }
 
 // newImportCommand returns the command that imports objects of another server.
@@ -76,7 +81,6 @@ func newImportCommand() *cobra.Command {
 		},
 	}
 	i.addFlags(command.Flags())
-	command.Flags().IntVar(&i.maxBytes, "max-object-bytes", i.maxBytes, "Maximum size of a stored object, as for the apiserver.")
 	command.Flags().BoolVar(&i.dryRun, "dry-run", false, "Only check the objects and the space of the store.")
 	command.Flags().BoolVar(&i.acceptLoss, "accept-loss", false, "Import even if the report names values that this release does not keep.")
 	return command
@@ -99,7 +103,8 @@ func (i *importing) run(ctx context.Context, file io.Reader) (*importReport, err
 		return nil, err
 	}
 	defer closeStore()
-	report := &importReport{Report: checked}
+	report := &importReport{Report: checked, MemoryLimit: memoryLimit(os.Getenv)}
+	report.MemoryBytes = memoryUsed()
 	if report.SpaceBytes, err = to.Store.Space(ctx); err != nil {
 		return report, err
 	}

@@ -1,6 +1,11 @@
 package app
 
-import "kruise.io/kruise/pkg/apiserver/store"
+import (
+	"runtime"
+	"strconv"
+
+	"kruise.io/kruise/pkg/apiserver/store"
+)
 
 const (
 	// quotaShare estimates how many bytes of memory the process needs for each byte in the store. With the default of
@@ -18,4 +23,20 @@ func quotaFor(memoryLimit int64) int64 {
 		return store.DefaultQuotaBytes
 	}
 	return min(max(memoryLimit/quotaShare, smallestQuotaBytes), store.DefaultQuotaBytes)
+}
+
+// memoryUsed returns how many bytes of memory this process has had at most.
+func memoryUsed() int64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.Sys) //nolint:gosec // No process has that much memory.
+}
+
+// memoryLimit returns the memory limit of the container, or 0 if it has none.
+func memoryLimit(getenv func(string) string) int64 {
+	limit, err := strconv.ParseInt(getenv("MEMORY_LIMIT"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return limit
 }

@@ -104,7 +104,7 @@ func (c *Converter) Convert(ctx context.Context, data []byte) (Object, error) {
 		return Object{}, fmt.Errorf("encode %s: %w", name, err)
 	}
 	if len(value) > c.maxBytes {
-		return Object{}, &Refusal{Name: name, Problems: field.ErrorList{field.TooLong(field.NewPath(""), "", c.maxBytes)}}
+		return Object{}, &Refusal{Name: name, Problems: field.ErrorList{tooLarge(len(value), c.maxBytes)}}
 	}
 	// The comparison uses what was encoded, so it also shows what the stored version cannot keep.
 	changes, err := c.changes(kind, version, value, content)
@@ -115,6 +115,12 @@ func (c *Converter) Convert(ctx context.Context, data []byte) (Object, error) {
 		Resource: kind.Resource(), Namespace: name.Namespace, Name: name.Name, UID: hub.GetUID(),
 		Key: path.Join(kind.Resource().Group, kind.Resource().Resource, name.Namespace, name.Name), Value: value, Changes: changes,
 	}, nil
+}
+
+// tooLarge says by how much an object exceeds the limit, and what to do.
+func tooLarge(size, limit int) *field.Error {
+	return field.Invalid(field.NewPath(""), field.OmitValueType{}, fmt.Sprintf("the object has %d bytes, and the server stores at most %d: "+
+		"make it smaller, or raise --max-object-bytes of the server (apiserver.extraArgs of the chart)", size, limit))
 }
 
 // kindOf returns the kind of an object and the version in which it was read. The problem names the supported values.

@@ -95,7 +95,8 @@ func (r *reading) line(ctx context.Context, line []byte) (bool, error) {
 		return false, fmt.Errorf("object %d of the stream: %s has the same UID %s as %s", r.lines, object.Key, object.UID, other)
 	}
 	r.keys[object.Key], r.owners[object.UID] = true, object.Key
-	r.objects = append(r.objects, object)
 	r.report.add(&object, object.Resource)
+	object.Changes = nil // All objects are in memory together, and the report has the changes.
+	r.objects = append(r.objects, object)
 	return false, nil
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"kruise.io/kruise/pkg/takeover"
@@ -19,6 +20,8 @@ type options struct {
 	namespace  string
 	dryRun     bool
 	acceptLoss bool
+	// gitOpsSuspended says that no GitOps controller writes back what the take-over changes.
+	gitOpsSuspended bool
 }
 
 // NewCommand returns the command, with back and finish below it. Each can be run again after an interruption.
@@ -40,6 +43,8 @@ func NewCommand(factory cmdutil.Factory, streams genericiooptions.IOStreams) *co
 	command.PersistentFlags().StringVar(&o.namespace, "installation-namespace", o.namespace, "Namespace of the managers, old and new.")
 	command.Flags().BoolVar(&o.dryRun, "dry-run", false, "Only check all objects and the store, and change nothing.")
 	command.Flags().BoolVar(&o.acceptLoss, "accept-loss", false, "Take over even if objects have values that this release does not keep.")
+	command.Flags().BoolVar(&o.gitOpsSuspended, "gitops-suspended", false,
+		"Take over even if Argo CD or Flux manages OpenKruise, because you have suspended it there.")
 	command.AddCommand(&cobra.Command{
 		Use: "back", Short: "Return to the CustomResourceDefinitions, with the changes since the take-over",
 		Args: cobra.NoArgs, SilenceUsage: true,
@@ -68,8 +73,12 @@ func (o *options) run(do func(context.Context, *takeover.Takeover) error) func(*
 		if err != nil {
 			return err
 		}
-		t := takeover.New(clients, core.Discovery(), &inPod{config: config, core: core, namespace: o.namespace}, o.streams.Out)
-		t.Namespace, t.AcceptLoss = o.namespace, o.acceptLoss
+		objects, err := metadata.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		t := takeover.New(clients, objects, core.Discovery(), &inPod{config: config, core: core, namespace: o.namespace}, o.streams.Out)
+		t.Namespace, t.AcceptLoss, t.GitOpsSuspended = o.namespace, o.acceptLoss, o.gitOpsSuspended
 		return do(command.Context(), t)
 	}
 }

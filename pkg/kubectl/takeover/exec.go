@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/client-go/util/exec"
 
 	"kruise.io/kruise/pkg/takeover"
 )
@@ -25,11 +26,13 @@ const (
 	deployment = "kruise-apiserver"
 	container  = "apiserver"
 	program    = "/kruise-apiserver"
+	// killed is the exit status of a process that the kernel has killed.
+	killed = 137
 )
 
 // storeFlags are the flags of the server that say where the store is, and how objects are written to it.
 var storeFlags = []string{"--etcd-servers", "--etcd-prefix", "--etcd-cafile", "--etcd-certfile", "--etcd-keyfile", "--data-dir",
-	"--encryption-provider-config"}
+	"--encryption-provider-config", "--max-object-bytes"}
 
 // inPod runs commands of the store in the container of kruise-apiserver, because only it reaches an embedded store.
 type inPod struct {
@@ -62,6 +65,10 @@ func (p *inPod) Run(ctx context.Context, input io.Reader, args ...string) ([]byt
 	var stdout, stderr bytes.Buffer
 	// Both streams are read to their ends, even if the command fails.
 	err = streams.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: input, Stdout: &stdout, Stderr: &stderr})
+	if exit := exec.ExitError(nil); errors.As(err, &exit) && exit.ExitStatus() == killed {
+		err = fmt.Errorf("%w: it was killed, probably because it needs more memory than the container may use beside the server: "+
+			"raise apiserver.resources.limits.memory of the chart for the take-over", err)
+	}
 	if err != nil {
 		err = fmt.Errorf("run %s in Pod %s/%s: %w: %s", strings.Join(command, " "), pod.Namespace, pod.Name, err,
 			strings.TrimSpace(stderr.String()))

@@ -17,6 +17,7 @@ func apiserver(name string, state corev1.ContainerState) *corev1.Pod {
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: container, Args: []string{
 			"--secure-port=6443", "--etcd-servers=https://etcd:2379", "--etcd-cafile=/ca", "--data-directory=/no",
 			"--encryption-provider-config=/c", "--encryption-provider-config-automatic-reload",
+			"--max-object-bytes=2031616",
 		}}}},
 		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: container, State: state}}},
 	}
@@ -36,7 +37,8 @@ func TestCommandsRunWhereTheStoreIs(t *testing.T) {
 	pod, err := (&inPod{core: core, namespace: "ns"}).pod(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, "runs", pod.Name)
-	assert.Equal(t, []string{"--etcd-servers=https://etcd:2379", "--etcd-cafile=/ca", "--encryption-provider-config=/c"}, flagsOf(pod))
+	assert.Equal(t, []string{"--etcd-servers=https://etcd:2379", "--etcd-cafile=/ca", "--encryption-provider-config=/c", "--max-object-bytes=2031616"},
+		flagsOf(pod))
 }
 
 // TestMissingServersAreSaid names what to install.
