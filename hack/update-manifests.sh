@@ -14,13 +14,16 @@ render() {
 {
   echo "# Code generated from artifacts/helm/kruise by hack/update-manifests.sh. DO NOT EDIT."
   echo "# The namespace and the volume claim, which contain all Kruise objects. Apply it before install.yaml. Deleting it deletes"
-  echo "# all Kruise objects and, through owner references, their Pods."
+  echo "# all Kruise objects and, through owner references, their Pods. Do not apply it to a cluster with OpenKruise: see install.yaml."
   render --show-only templates/namespace.yaml --show-only templates/apiserver/storage.yaml \
     --show-only templates/apiserver/garbage.yaml
 } >"$out/store.yaml"
 {
   echo "# Code generated from artifacts/helm/kruise by hack/update-manifests.sh. DO NOT EDIT."
   echo "# Everything that is not in store.yaml. You can delete it and apply it again without losing objects."
+  echo "#"
+  echo "# Do not apply it, or store.yaml, to a cluster with OpenKruise (kubectl get crd clonesets.apps.kruise.io finds it): they replace roles"
+  echo "# and webhooks of OpenKruise, which then stops working. Use the chart, as docs/user/coming-from-openkruise.md says."
   render --set installation.createNamespace=false \
     --set storage.embedded.persistentVolumeClaim.existingClaim=kruise-apiserver-data \
     --set storage.garbageCollectionProtection=false

@@ -69,6 +69,9 @@ func Run(ctx context.Context, options *Options) error {
 	if err := guardStore(ctx, options, config, cancel); err != nil {
 		return err
 	}
+	if err := lookForDefinitions(ctx, options, config); err != nil {
+		return err
+	}
 	if err := serve(ctx, server.PrepareRun().RunWithContext); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
