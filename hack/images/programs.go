@@ -55,6 +55,7 @@ func Fixtures() []Program {
 		mesh("v2"),
 		mesh("empty"),
 		{Name: "game", Package: "./test/images/game", Path: "/game", Tag: "v1"},
+		{Name: "openkruise", Package: "./test/images/openkruise", Path: "/openkruise", Tag: "v1"},
 	}
 }
 

@@ -17,8 +17,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,6 +30,7 @@ import (
 
 	"kruise.io/kruise/pkg/apiserver"
 	"kruise.io/kruise/pkg/takeover"
+	"kruise.io/kruise/test/openkruise"
 )
 
 // old is a cluster whose Kruise API comes from CustomResourceDefinitions.
@@ -40,6 +39,9 @@ type old struct {
 	namespace string
 	kinds     []*kind
 	owners    map[string]*unstructured.Unstructured
+	// generation is the version of OpenKruise, and installed is what its chart installed.
+	generation openkruise.Generation
+	installed  []*unstructured.Unstructured
 	// server is kruise-apiserver with an empty store, which nobody reaches yet.
 	server *server
 	// deleted are objects that informers saw as deleted.
@@ -58,9 +60,9 @@ func storedBefore(k *kind) []string {
 }
 
 // newOld replaces the API of the shared server by CustomResourceDefinitions, and creates an object of each kind that owns a ConfigMap.
-func newOld(t *testing.T) *old {
+func newOld(t *testing.T, generation openkruise.Generation) *old {
 	t.Helper()
-	o := &old{namespace: newNamespace(t), kinds: kinds(t), owners: map[string]*unstructured.Unstructured{}}
+	o := &old{namespace: newNamespace(t), kinds: kinds(t), owners: map[string]*unstructured.Unstructured{}, generation: generation}
 	var err error
 	o.clients, err = dynamic.NewForConfig(env.config)
 	require.NoError(t, err)
@@ -75,7 +77,11 @@ func newOld(t *testing.T) *old {
 		}
 	}
 	for _, k := range o.kinds {
-		_, err := o.clients.Resource(definitions).Create(t.Context(), definition(k, storedBefore(k)...), metav1.CreateOptions{})
+		object := definition(k, storedBefore(k)...)
+		if conversion := generation.Convert(k.gvk.Kind, ownNamespace); conversion != nil {
+			require.NoError(t, unstructured.SetNestedMap(object.Object, conversion, "spec", "conversion"))
+		}
+		_, err := o.clients.Resource(definitions).Create(t.Context(), object, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
 	for _, k := range o.kinds {
@@ -220,7 +226,13 @@ func (o *old) restore(ctx context.Context) error {
 		}
 	}
 	_ = env.kube.CoreV1().ConfigMaps(ownNamespace).Delete(ctx, takeover.RecordName, metav1.DeleteOptions{})
-	_ = env.kube.AppsV1().Deployments(ownNamespace).Delete(ctx, "kruise-controller-manager", metav1.DeleteOptions{})
+	for _, object := range o.installed {
+		_ = o.client(object).Delete(ctx, object.GetName(), metav1.DeleteOptions{})
+	}
+	// The take-over has removed service accounts that both have.
+	if err := install(ctx); err != nil {
+		return err
+	}
 	if o.server != nil {
 		_ = env.kube.CoreV1().ConfigMaps(ownNamespace).Delete(ctx, o.server.configMap, metav1.DeleteOptions{})
 	}
@@ -309,26 +321,12 @@ func interruptedEverywhere(t *testing.T, command *takeover.Takeover, run func(co
 	require.Fail(t, "the command does not end")
 }
 
-// manager creates the Deployment and the webhooks of the old manager.
-func (o *old) manager(t *testing.T) {
-	t.Helper()
-	labels := map[string]string{"control-plane": "old-manager"}
-	_, err := env.kube.AppsV1().Deployments(ownNamespace).Create(t.Context(), &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "kruise-controller-manager"},
-		Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "kruise.local/demo:v1"}}},
-		}},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
-}
-
 // TestTakeOverKeepsOwnersAndDependents takes over, is interrupted at each step, and deletes the CustomResourceDefinitions. No client sees
 // a deletion, and the garbage collector, which nothing holds back here, finds every owner.
 // Not parallel: it replaces the API of the shared server.
 func TestTakeOverKeepsOwnersAndDependents(t *testing.T) {
-	o := newOld(t)
-	o.manager(t)
+	o := newOld(t, openkruise.Generations()[0])
+	o.openKruise(t)
 	o.watch(t)
 	o.start(t, "takeover")
 	command := o.takeover(t)
@@ -399,8 +397,8 @@ func (o *old) collectorUsesOurs(t *testing.T) {
 // takes over again.
 // Not parallel: it replaces the API of the shared server.
 func TestReturnFromTakeOverKeepsChanges(t *testing.T) {
-	o := newOld(t)
-	o.manager(t)
+	o := newOld(t, openkruise.Generations()[1])
+	o.openKruise(t)
 	o.start(t, "takeback")
 	command := o.takeover(t)
 	require.NoError(t, command.Forward(t.Context()))
@@ -421,6 +419,7 @@ func TestReturnFromTakeOverKeepsChanges(t *testing.T) {
 	_, err = client.Patch(t.Context(), "owner", types.MergePatchType, []byte(`{"status":{"collisionCount":7}}`), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
 	fresh := o.create(t, sets, "fresh")
+	service := o.service(t, fresh)
 	gone := o.owners[jobs.gvk.Kind]
 	_, err = o.of(jobs, "v1alpha1").Patch(t.Context(), "owner", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
@@ -446,9 +445,10 @@ func TestReturnFromTakeOverKeepsChanges(t *testing.T) {
 	owned, err := env.kube.CoreV1().ConfigMaps(o.namespace).Get(t.Context(), configMapOf(fresh), metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, renewed.GetUID(), owned.OwnerReferences[0].UID)
-	service, err := env.aggregator.ApiregistrationV1().APIServices().Get(t.Context(), "v1alpha1.apps.kruise.io", metav1.GetOptions{})
+	assert.Equal(t, renewed.GetUID(), o.owner(t, service), "dependents of any kind have the new owner")
+	published, err := env.aggregator.ApiregistrationV1().APIServices().Get(t.Context(), "v1alpha1.apps.kruise.io", metav1.GetOptions{})
 	require.NoError(t, err)
-	assert.Nil(t, service.Spec.Service)
+	assert.Nil(t, published.Spec.Service)
 	served, err := env.kube.Discovery().ServerResourcesForGroupVersion("apps.kruise.io/v1alpha1")
 	require.NoError(t, err)
 	assert.EventuallyWithT(t, func(t *assert.CollectT) {
