@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/hack/localcluster"
+	"kruise.io/kruise/test/openkruise"
 )
 
 const (
@@ -35,13 +36,22 @@ const (
 	crowd = 5000
 )
 
-// TestTakeoverKeepsPods moves a cluster with CustomResourceDefinitions to kruise-apiserver, back, and there again. Its 320 Pods on real
+// TestTakeoverKeepsPods moves a cluster with each version of OpenKruise to kruise-apiserver, back, and there again. Its 320 Pods on real
 // and simulated nodes belong to rollouts that are held in the middle. The commands are killed at each step. No Pod is deleted, restarted
-// or changed, and the rollouts go on where they were. The last take-over also moves 5,000 objects without Pods.
+// or changed, and the rollouts go on where they were. No write of a Pod in another namespace is refused. The last take-over also moves 5,000
+// objects without Pods.
 func TestTakeoverKeepsPods(t *testing.T) {
-	m := newMove(t)
+	for _, generation := range openkruise.Generations() {
+		t.Run(generation.Version, func(t *testing.T) { takeoverKeepsPods(newMove(t, generation)) })
+	}
+}
+
+func takeoverKeepsPods(m *move) {
+	t := m.t
 	m.workloads()
 	m.toDefinitions()
+	crowd := openkruise.NewCrowd(t.Context(), m.core, metav1.NamespaceDefault)
+	t.Cleanup(crowd.Stop)
 
 	before, objects := m.pods(), m.objects()
 	m.installBeside()
@@ -49,6 +59,7 @@ func TestTakeoverKeepsPods(t *testing.T) {
 	m.sameObjects(objects)
 	m.kept("the take-over", before)
 	m.startControllers()
+	m.sameRights()
 	m.stays("the start of the controllers", before)
 	m.resume("v2")
 
@@ -60,6 +71,7 @@ func TestTakeoverKeepsPods(t *testing.T) {
 	m.kept("the return", before)
 	m.leave("kruise-next")
 	m.oldManagerRuns()
+	m.revisions()
 	m.stays("the return", before)
 
 	m.crowd()
@@ -69,16 +81,20 @@ func TestTakeoverKeepsPods(t *testing.T) {
 	m.sameObjects(objects)
 	m.kept("the second take-over", before)
 	m.startControllers()
+	m.sameRights()
 	m.takeover(killed, "finish")
 	definitions, err := m.dynamic.Resource(definitionResource).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	assert.Empty(t, definitions.Items)
 	m.stays("the deletion of the CustomResourceDefinitions", before)
 	m.resume("v1")
+	crowd.Stop()
+	t.Logf("%d writes of Pods in another namespace", crowd.Writes)
+	assert.Empty(t, crowd.Refused)
 }
 
 // newMove starts a cluster with real and simulated nodes, and installs the chart.
-func newMove(t *testing.T) *move {
+func newMove(t *testing.T, generation openkruise.Generation) *move {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -86,20 +102,25 @@ func newMove(t *testing.T) *move {
 		config.Nodes, config.KWOKNodes, config.Storage = 2, 4, true
 	})
 	t.Setenv("KUBECONFIG", cluster.Kubeconfig())
-	m := &move{env: environment(t, cluster), cluster: cluster, chart: filepath.Join(root, "artifacts", "helm", "kruise")}
+	m := &move{env: environment(t, cluster), cluster: cluster, chart: filepath.Join(root, "artifacts", "helm", "kruise"), generation: generation}
 	m.namespace = "shop"
 	m.connect()
-	for name, labels := range map[string]map[string]string{system: {"control-plane": "controller-manager"}, m.namespace: nil} {
+	for name, labels := range map[string]map[string]string{system: {"control-plane": generation.Label}, m.namespace: nil} {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 		_, err := m.core.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
+	require.NoError(t, openkruise.BindEditor(t.Context(), m.core, m.namespace))
 	const nodes = "daemon.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0]"
-	m.set = []string{"--set", "installation.createNamespace=false"}
 	for _, value := range append(values, nodes+".key=type", nodes+".operator=NotIn", nodes+".values[0]=kwok", "daemon.bindAddress=$(NODE_ADDRESS)") {
 		m.set = append(m.set, "--set-string", value)
 	}
-	installExternal(t, m.env, cluster, m.chart, m.set)
+	// The namespace exists, as OpenKruise has created it. Helm takes it over with the rest.
+	installExternal(t, m.env, cluster, m.chart, append([]string{"--take-ownership"}, m.set...))
+	m.eventually("the roles are aggregated", func(c *require.Assertions, _ context.Context) {
+		m.rights = m.freshRights()
+		c.Contains(strings.Join(m.rights["editor in "+m.namespace], "\n"), "clonesets")
+	})
 	return m
 }
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,6 +21,7 @@ import (
 
 	"kruise.io/kruise/hack/localcluster"
 	"kruise.io/kruise/pkg/takeover"
+	"kruise.io/kruise/test/openkruise"
 )
 
 //go:embed testdata/takeover-each.yaml
@@ -42,7 +43,12 @@ type move struct {
 	// set are the values of the chart.
 	set     []string
 	dynamic dynamic.Interface
-	kinds   []movedKind
+	// generation is the version of OpenKruise, and installed is what its chart installs.
+	generation openkruise.Generation
+	installed  []*unstructured.Unstructured
+	// rights are those of a fresh installation of this release.
+	rights map[string][]string
+	kinds  []movedKind
 }
 
 type movedKind struct {
@@ -94,13 +100,14 @@ func (m *move) toDefinitions() {
 	m.readKinds()
 	schemas := m.schemas()
 	for _, kind := range m.kinds {
-		_, err := m.dynamic.Resource(definitionResource).Create(m.t.Context(), kind.definition(schemas), metav1.CreateOptions{})
+		object := kind.definition(schemas, m.generation.Convert(kind.kind, system))
+		_, err := m.dynamic.Resource(definitionResource).Create(m.t.Context(), object, metav1.CreateOptions{})
 		require.NoError(m.t, err, kind.kind)
 	}
 	for _, kind := range m.kinds {
 		m.established(kind.plural + "." + kind.group)
 	}
-	text, err := json.Marshal(map[string]any{"direction": "forward", "step": "compare", "old": oldManager()})
+	text, err := json.Marshal(map[string]any{"direction": "forward", "step": "compare", "old": m.oldRelease()})
 	require.NoError(m.t, err)
 	_, err = m.core.CoreV1().ConfigMaps(system).Create(m.t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: takeover.RecordName}, Data: map[string]string{"record": string(text)},
@@ -124,45 +131,79 @@ func (m *move) leave(release string) {
 	m.helm(append([]string{"upgrade", release, m.chart, "--set", "takeover=true"}, m.set...)...)
 }
 
-// oldManager returns what OpenKruise installs with the names that our chart uses too.
-func oldManager() []any {
-	labels := map[string]string{"control-plane": "old"}
-	manager := &appsv1.Deployment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "kruise-controller-manager"},
-		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec: corev1.PodSpec{ServiceAccountName: "kruise-manager", Containers: []corev1.Container{
-				{Name: "manager", Image: "kruise.local/demo:v1", ImagePullPolicy: corev1.PullIfNotPresent},
-			}},
+// oldRelease returns what a take-over from OpenKruise has removed. It creates the rest of OpenKruise.
+func (m *move) oldRelease() []any {
+	m.t.Helper()
+	var err error
+	m.installed, err = m.generation.Objects(system, "kruise.local/openkruise:v1")
+	require.NoError(m.t, err)
+	removed := []any{map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": system, "labels": map[string]any{
+			"control-plane": m.generation.Label, "kubernetes.io/metadata.name": system,
 		}},
+	}}
+	for _, object := range m.installed {
+		if kind := object.GetKind(); kind == "Service" || kind == "Secret" {
+			_, err := m.client(object).Create(m.t.Context(), object, metav1.CreateOptions{})
+			require.NoError(m.t, err, object.GetName())
+			continue
+		}
+		removed = append(removed, object.Object)
 	}
-	account := map[string]any{
-		"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"namespace": system, "name": "kruise-manager"},
-	}
-	role := map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": "kruise-manager-role"},
-		"rules": []any{map[string]any{"apiGroups": []any{""}, "resources": []any{"events"}, "verbs": []any{"create"}}},
-	}
-	webhooks := map[string]any{
-		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
-		"metadata": map[string]any{"name": "kruise-mutating-webhook-configuration"},
-		"webhooks": []any{map[string]any{
-			"name": "mclone.kb.io", "failurePolicy": "Ignore", "sideEffects": "None", "admissionReviewVersions": []any{"v1"},
-			"clientConfig": map[string]any{"service": map[string]any{"namespace": system, "name": "kruise-webhook-service", "path": "/none"}},
-		}},
-	}
-	return []any{manager, account, role, webhooks}
+	return removed
 }
 
-// oldManagerRuns checks that the objects of the old manager are there, and that nothing of ours is in its way.
+// client returns the client of an object that OpenKruise installs.
+func (m *move) client(object *unstructured.Unstructured) dynamic.ResourceInterface {
+	resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
+	if object.GetNamespace() == "" {
+		return m.dynamic.Resource(resource)
+	}
+	return m.dynamic.Resource(resource).Namespace(object.GetNamespace())
+}
+
+// oldManagerRuns checks that OpenKruise is as its chart installs it, that its manager answers, and that nothing of ours is in its way.
 func (m *move) oldManagerRuns() {
 	m.t.Helper()
 	m.system("rollout", "status", "deployment/kruise-controller-manager", "--timeout=3m")
-	assert.Equal(m.t, "old", m.system("get", "deployment", "kruise-controller-manager", "-o", `jsonpath={.spec.template.metadata.labels.control-plane}`))
-	assert.Equal(m.t, "events", m.kubectl("get", "clusterrole", "kruise-manager-role", "-o", "jsonpath={.rules[*].resources[*]}"))
-	assert.Equal(m.t, "mclone.kb.io", m.kubectl("get", "mutatingwebhookconfiguration", "kruise-mutating-webhook-configuration", "-o", "jsonpath={.webhooks[*].name}"))
+	m.eventually("the manager of OpenKruise sees new Pods", func(c *require.Assertions, ctx context.Context) {
+		c.True(openkruise.Answers(ctx, m.core, metav1.NamespaceDefault))
+	})
+	assert.Equal(m.t, m.generation.Label, m.kubectl("get", "namespace", system, "-o", "jsonpath={.metadata.labels.control-plane}"))
+	for _, object := range m.installed {
+		now, err := m.client(object).Get(m.t.Context(), object.GetName(), metav1.GetOptions{})
+		require.NoError(m.t, err, "%s %s", object.GetKind(), object.GetName())
+		assert.Equal(m.t, object.Object["rules"], now.Object["rules"], object.GetName())
+		assert.Equal(m.t, object.GetLabels(), now.GetLabels(), object.GetName())
+		webhooks, _, _ := unstructured.NestedSlice(now.Object, "webhooks")
+		for _, webhook := range webhooks {
+			webhook, _ := webhook.(map[string]any)
+			assert.Equal(m.t, "Fail", webhook["failurePolicy"], webhook["name"])
+		}
+	}
 	m.collects()
+}
+
+// freshRights reads what the accounts and an editor may do.
+func (m *move) freshRights() map[string][]string {
+	m.t.Helper()
+	rights, err := openkruise.Rights(m.t.Context(), m.config, system, system, "kruise-daemon-config", m.namespace)
+	require.NoError(m.t, err)
+	return rights
+}
+
+// sameRights checks that nobody has more rights, or fewer, than after a fresh installation.
+func (m *move) sameRights() {
+	m.t.Helper()
+	m.eventually("the rights are those of a fresh installation", func(c *require.Assertions, _ context.Context) { c.Equal(m.rights, m.freshRights()) })
+}
+
+// revisions checks that OpenKruise's manager knows all revisions, and so rolls none of them out.
+func (m *move) revisions() {
+	m.t.Helper()
+	unknown, err := openkruise.UnknownRevisions(m.t.Context(), m.core, m.namespace)
+	require.NoError(m.t, err)
+	assert.Empty(m.t, unknown)
 }
 
 // collects checks that the garbage collector deletes a dependent of an object that is deleted now.
@@ -207,7 +248,7 @@ func (m *move) readKinds() {
 }
 
 // definition returns a CustomResourceDefinition as a take-over leaves it behind.
-func (k movedKind) definition(schemas openSchemas) *unstructured.Unstructured {
+func (k movedKind) definition(schemas openSchemas, conversion map[string]any) *unstructured.Unstructured {
 	scope := "Cluster"
 	if k.namespaced {
 		scope = "Namespaced"
@@ -223,7 +264,7 @@ func (k movedKind) definition(schemas openSchemas) *unstructured.Unstructured {
 			"schema": map[string]any{"openAPIV3Schema": schemas.of(schema.GroupVersionKind{Group: k.group, Version: base, Kind: k.kind})},
 		})
 	}
-	before, _ := json.Marshal(map[string]any{"served": k.versions()})
+	before, _ := json.Marshal(map[string]any{"served": k.versions(), "conversion": conversion})
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": k.plural + "." + k.group, "annotations": map[string]any{"kruise.io/before-takeover": string(before)}},

@@ -12,11 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,8 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/test/openkruise"
@@ -82,15 +77,7 @@ func (o *old) label(t *testing.T, value string) {
 // answered returns true if OpenKruise's manager has seen a new Pod.
 func (o *old) answered(t *testing.T) bool {
 	t.Helper()
-	pod, err := env.kube.CoreV1().Pods(o.namespace).Create(t.Context(), crowdPod("seen-"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	return err == nil && pod.Annotations[openkruise.SeenAnnotation] == "true"
-}
-
-func crowdPod(name string) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: name},
-		Spec:       corev1.PodSpec{NodeSelector: map[string]string{"none": "none"}, Containers: []corev1.Container{{Name: "main", Image: "none"}}},
-	}
+	return openkruise.Answers(t.Context(), env.kube, o.namespace)
 }
 
 // managed lets the manager answer while its Deployment has a Pod, a second after the Pod was created. The Pod itself stays pending.
@@ -174,77 +161,12 @@ func publishManager(ctx context.Context, port int) error {
 	return existsOr(err)
 }
 
-// podWrites creates, changes, evicts and deletes Pods in a namespace until the test stops it, and returns what was refused.
-type podWrites struct {
-	count   int
-	refused []string
-	stop    func()
-}
-
-func writePods(t *testing.T, namespace string) *podWrites {
-	t.Helper()
-	w, done := &podWrites{}, make(chan struct{})
-	ctx, cancel := context.WithCancel(t.Context())
-	pods := env.kube.CoreV1().Pods(namespace)
-	note := func(what string, err error) {
-		if w.count++; err != nil && ctx.Err() == nil {
-			w.refused = append(w.refused, fmt.Sprintf("%s %s: %v", time.Now().Format("05.00"), what, err))
-		}
-	}
-	go func() {
-		defer close(done)
-		for i := 0; ctx.Err() == nil; i++ {
-			pod, err := pods.Create(ctx, crowdPod("crowd-"), metav1.CreateOptions{})
-			if note("create", err); err != nil {
-				continue
-			}
-			_, err = pods.Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
-			note("patch", err)
-			if i%2 == 0 {
-				note("evict", pods.EvictV1(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: namespace}}))
-			} else {
-				note("delete", pods.Delete(ctx, pod.Name, metav1.DeleteOptions{}))
-			}
-		}
-	}()
-	w.stop = sync.OnceFunc(func() { cancel(); <-done })
-	t.Cleanup(w.stop)
-	return w
-}
-
-// rights returns what the accounts and an editor may do, as "kubectl auth can-i --list" prints it.
+// rights returns what the accounts and an editor may do.
 func (o *old) rights(t *testing.T) map[string][]string {
 	t.Helper()
-	all := map[string][]string{}
-	for user, namespaces := range map[string][]string{
-		"system:serviceaccount:" + ownNamespace + ":kruise-manager": {ownNamespace, pub.DaemonConfigNamespace, o.namespace},
-		"system:serviceaccount:" + ownNamespace + ":kruise-daemon":  {ownNamespace, pub.DaemonConfigNamespace, o.namespace},
-		"editor": {o.namespace},
-	} {
-		config := rest.CopyConfig(env.config)
-		config.Impersonate.UserName = user
-		client, err := kubernetes.NewForConfig(config)
-		require.NoError(t, err)
-		for _, namespace := range namespaces {
-			review, err := client.AuthorizationV1().SelfSubjectRulesReviews().Create(t.Context(), &authorizationv1.SelfSubjectRulesReview{
-				Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace},
-			}, metav1.CreateOptions{})
-			require.NoError(t, err)
-			for _, rule := range review.Status.ResourceRules {
-				all[user+" in "+namespace] = append(all[user+" in "+namespace], rule.String())
-			}
-		}
-	}
-	return all
-}
-
-func (o *old) editor(t *testing.T) {
-	t.Helper()
-	_, err := env.kube.RbacV1().RoleBindings(o.namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "editor"}, Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "editor"}},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-	}, metav1.CreateOptions{})
+	all, err := openkruise.Rights(t.Context(), env.config, ownNamespace, ownNamespace, pub.DaemonConfigNamespace, o.namespace)
 	require.NoError(t, err)
+	return all
 }
 
 // service creates a Service whose owner is an object.
@@ -273,12 +195,13 @@ func TestOpenKruiseIsAsItWasAfterTheReturn(t *testing.T) {
 	for i, generation := range openkruise.Generations() {
 		t.Run(generation.Version, func(t *testing.T) {
 			o := newOld(t, generation)
-			o.editor(t)
+			require.NoError(t, openkruise.BindEditor(t.Context(), env.kube, o.namespace))
 			rights := o.rights(t)
 			o.openKruise(t)
 			o.start(t, fmt.Sprint("openkruise-", i))
 			command := o.takeover(t)
-			w := writePods(t, newNamespace(t))
+			crowd := openkruise.NewCrowd(t.Context(), env.kube, newNamespace(t))
+			t.Cleanup(crowd.Stop)
 
 			interruptedEverywhere(t, command, command.Forward)
 			eventually(t, func() bool { return assert.ObjectsAreEqual(rights, o.rights(t)) })
@@ -287,10 +210,10 @@ func TestOpenKruiseIsAsItWasAfterTheReturn(t *testing.T) {
 			interruptedEverywhere(t, command, command.Back)
 
 			eventually(t, func() bool { return o.answered(t) })
-			w.stop()
-			t.Logf("%d writes of Pods", w.count)
-			assert.Empty(t, w.refused)
-			assert.Greater(t, w.count, 100)
+			crowd.Stop()
+			t.Logf("%d writes of Pods", crowd.Writes)
+			assert.Empty(t, crowd.Refused)
+			assert.Greater(t, crowd.Writes, 100)
 			namespace, err := env.kube.CoreV1().Namespaces().Get(t.Context(), ownNamespace, metav1.GetOptions{})
 			require.NoError(t, err)
 			assert.Equal(t, generation.Label, namespace.Labels["control-plane"])

@@ -83,7 +83,7 @@ func (g Generation) Objects(namespace, image string) ([]*unstructured.Unstructur
 // Release and ReleaseNamespace are those of Helm, which the user chooses.
 const (
 	Release          = "kruise"
-	ReleaseNamespace = "default"
+	ReleaseNamespace = "kube-public"
 )
 
 // Convert returns the conversion of a CustomResourceDefinition, or nil if it has none.
