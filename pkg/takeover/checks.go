@@ -88,9 +88,9 @@ func (t *Takeover) checkNamespace(ctx context.Context, all []definition) error {
 	}
 	var problems []error
 	for _, namespace := range slices.Sorted(maps.Keys(callers)) {
-		problems = append(problems, fmt.Errorf("an OpenKruise runs in namespace %[1]q, not in %[2]q, because Service %[1]s/%[3]s is called by %[4]s: "+
-			"use --installation-namespace=%[1]s, and install the chart with installation.namespace=%[1]s; if two are installed, remove one",
-			namespace, t.Namespace, webhookService, strings.Join(callers[namespace], ", ")))
+		problems = append(problems, fmt.Errorf("an OpenKruise runs in namespace %[1]q, not in %[2]q, because Service %[1]s/%[3]s "+
+			"is called by %[4]s: use --installation-namespace=%[1]s, and install the chart with installation.namespace=%[1]s; "+
+			"if two are installed, remove one", namespace, t.Namespace, webhookService, strings.Join(callers[namespace], ", ")))
 	}
 	return errors.Join(problems...)
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/discovery"
 )
 
@@ -59,7 +60,8 @@ func (r *returning) collected() ([]schema.GroupVersionResource, error) {
 		for _, resource := range list.APIResources {
 			// The collector ignores events too.
 			ignored := slices.Contains(Groups, version.Group) || resource.Name == "events"
-			if verbs := resource.Verbs; !ignored && slices.Contains(verbs, "list") && slices.Contains(verbs, "patch") && slices.Contains(verbs, "delete") {
+			verbs := sets.New(resource.Verbs...)
+			if !ignored && verbs.HasAll("list", "patch", "delete") {
 				resources = append(resources, version.WithResource(resource.Name))
 			}
 		}

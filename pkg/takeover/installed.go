@@ -60,8 +60,10 @@ func (t *Takeover) installed() []part {
 	add(intercepts, webhookResources[1], "", "kruise-validating-webhook-configuration")
 	add(runs, deploymentResource, t.Namespace, managerName)
 	add(runs, daemonSetResource, t.Namespace, agentName)
-	add(permits, clusterRoleBindingResource, "", "kruise-manager-rolebinding", "kruise-daemon-rolebinding", "kruise-certs-role*", "kruise-helm-hook*")
-	add(permits, clusterRoleResource, "", "kruise-manager-role", "kruise-daemon-role", "kruise-certs-role", "kruise-helm-hook*", "aggregate-kruise-*")
+	add(permits, clusterRoleBindingResource, "", "kruise-manager-rolebinding", "kruise-daemon-rolebinding", "kruise-certs-role*",
+		"kruise-helm-hook*")
+	add(permits, clusterRoleResource, "", "kruise-manager-role", "kruise-daemon-role", "kruise-certs-role", "kruise-helm-hook*",
+		"aggregate-kruise-*")
 	add(permits, roleBindingResource, t.Namespace, "kruise-leader-election-rolebinding", "kruise-webhook-rolebinding", "kruise-helm-hook*")
 	add(permits, roleResource, t.Namespace, "kruise-leader-election-role", "kruise-webhook-role", "kruise-helm-hook*")
 	add(permits, roleBindingResource, agentsNamespace, "kruise-daemon-secret-rolebinding")

@@ -159,8 +159,8 @@ func (t *Takeover) clear(ctx context.Context, _ *record) error {
 	return nil
 }
 
-// startOld creates again what was deleted. The labels of the namespace and the permissions come before the manager, which would fail without
-// them. Its webhooks exist when it starts, because it writes its CA into them, but they refuse nothing until it answers.
+// startOld creates again what was deleted. The labels of the namespace and the permissions come before the manager, which would fail
+// without them. Its webhooks exist when it starts, because it writes its CA into them, but they refuse nothing until it answers.
 func (t *Takeover) startOld(ctx context.Context, state *record) error {
 	if err := t.restoreNamespaces(ctx, state); err != nil {
 		return err

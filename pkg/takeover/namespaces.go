@@ -16,8 +16,8 @@ var (
 	ourAnnotations = []string{helmRelease, helmNamespace}
 )
 
-// keepNamespace saves the labels of the namespace of the installation. The webhooks of OpenKruise exclude this namespace by a label: without
-// it, they intercept the Pods that answer them.
+// keepNamespace saves the labels of the namespace of the installation. The webhooks of OpenKruise exclude this namespace by a label:
+// without it, they intercept the Pods that answer them.
 func (t *Takeover) keepNamespace(ctx context.Context, state *record) error {
 	namespace, err := t.Dynamic.Resource(namespaceResource).Get(ctx, t.Namespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -60,8 +60,8 @@ func (t *Takeover) listRelease(ctx context.Context, namespace, name string) erro
 		return fmt.Errorf("list the Secrets of Helm: %w", err)
 	}
 	if len(secrets.Items) > 0 {
-		t.say("  Helm knows release %[1]s in namespace %[2]s (%[3]d Secrets): do not upgrade, roll back or uninstall it; to make Helm forget it: "+
-			"kubectl -n %[2]s delete secret -l %[4]s", name, namespace, len(secrets.Items), selector)
+		t.say("  Helm knows release %[1]s in namespace %[2]s (%[3]d Secrets): do not upgrade, roll back or uninstall it; "+
+			"to make Helm forget it: kubectl -n %[2]s delete secret -l %[4]s", name, namespace, len(secrets.Items), selector)
 	}
 	return nil
 }
@@ -72,7 +72,8 @@ func (t *Takeover) grants(binding *unstructured.Unstructured) string {
 	for _, subject := range subjects {
 		subject, _ := subject.(map[string]any)
 		name, _ := subject["name"].(string)
-		if subject["kind"] == "ServiceAccount" && subject["namespace"] == t.Namespace && slices.Contains([]string{"kruise-manager", "kruise-daemon"}, name) {
+		ours := subject["kind"] == "ServiceAccount" && subject["namespace"] == t.Namespace
+		if ours && slices.Contains([]string{"kruise-manager", "kruise-daemon"}, name) {
 			return t.Namespace + "/" + name
 		}
 	}

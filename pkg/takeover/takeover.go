@@ -258,7 +258,9 @@ func (t *Takeover) pause(ctx context.Context, length time.Duration) error {
 }
 
 var (
-	crdResource                = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	crdResource = schema.GroupVersionResource{
+		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
+	}
 	apiServiceResource         = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 	deploymentResource         = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	daemonSetResource          = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}

@@ -46,7 +46,8 @@ func (m *Manager) Run(ctx context.Context) error {
 		return err
 	}
 	server := &http.Server{
-		Handler: m.handler(), ReadHeaderTimeout: time.Second, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		Handler: m.handler(), ReadHeaderTimeout: time.Second,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.ServeTLS(m.Listener, "", "") }()
@@ -176,7 +177,9 @@ func (m *Manager) writeAuthority(ctx context.Context, authority []byte) error {
 			}
 		}
 	}
-	definitions := m.Client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	definitions := m.Client.Resource(schema.GroupVersionResource{
+		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
+	})
 	list, err := definitions.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err

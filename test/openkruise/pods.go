@@ -61,7 +61,9 @@ func (c *Crowd) round(ctx context.Context, client kubernetes.Interface, namespac
 func PendingPod() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "crowd-"},
-		Spec:       corev1.PodSpec{NodeSelector: map[string]string{"none": "none"}, Containers: []corev1.Container{{Name: "main", Image: "none"}}},
+		Spec: corev1.PodSpec{
+			NodeSelector: map[string]string{"none": "none"}, Containers: []corev1.Container{{Name: "main", Image: "none"}},
+		},
 	}
 }
 

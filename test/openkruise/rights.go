@@ -26,7 +26,8 @@ func BindEditor(ctx context.Context, client kubernetes.Interface, namespace stri
 // Rights returns what the manager, the node agents and the editor may do in each namespace, as "kubectl auth can-i --list" prints it.
 func Rights(ctx context.Context, config *rest.Config, system string, namespaces ...string) (map[string][]string, error) {
 	all := map[string][]string{}
-	for _, user := range []string{"system:serviceaccount:" + system + ":kruise-manager", "system:serviceaccount:" + system + ":kruise-daemon", editor} {
+	account := "system:serviceaccount:" + system + ":"
+	for _, user := range []string{account + "kruise-manager", account + "kruise-daemon", editor} {
 		config := rest.CopyConfig(config)
 		config.Impersonate.UserName = user
 		client, err := kubernetes.NewForConfig(config)

@@ -32,9 +32,9 @@ func lookForDefinitions(ctx context.Context, options *Options, config *apiserver
 	return nil
 }
 
-// reportDefinitions says in the log and in an event if CustomResourceDefinitions serve the kinds of this server, so that it gets no request.
-// The chart refuses such a cluster, but a manifest cannot. It reports once, after the start. A server that waits for a take-over expects
-// CustomResourceDefinitions.
+// reportDefinitions says in the log and in an event if CustomResourceDefinitions serve the kinds of this server, so that it gets no
+// request. The chart refuses such a cluster, but a manifest cannot. It reports once, after the start. A server that waits for a
+// take-over expects CustomResourceDefinitions.
 func reportDefinitions(ctx context.Context, options *Options, kube kubernetes.Interface, services clientset.Interface) {
 	if options.Store.AwaitTakeover {
 		return
@@ -79,7 +79,7 @@ func servedByDefinitions(ctx context.Context, services clientset.Interface, name
 	if len(taken) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("CustomResourceDefinitions serve %s, so OpenKruise is installed; no object is lost, but this installation has replaced "+
-		"roles and webhooks of it: upgrade the Helm release of OpenKruise once more, and move the objects as docs/user/coming-from-openkruise.md says",
-		strings.Join(taken, ", ")), nil
+	return fmt.Sprintf("CustomResourceDefinitions serve %s, so OpenKruise is installed; no object is lost, but this installation has "+
+		"replaced roles and webhooks of it: upgrade the Helm release of OpenKruise once more, and move the objects as "+
+		"docs/user/coming-from-openkruise.md says", strings.Join(taken, ", ")), nil
 }
