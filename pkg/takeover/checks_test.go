@@ -30,7 +30,7 @@ func TestManagersInOtherNamespacesAreRefused(t *testing.T) {
 		"here":        {sample("v1alpha1"), "kruise-system", ""},
 	} {
 		command, _ := newTakeover(t, test.definition)
-		create(t, command, openKruise(test.webhooks)[:2]...)
+		create(t, command, openKruise(t, test.webhooks)[:2]...)
 		err := command.Check(t.Context())
 		if test.want == "" {
 			require.NoError(t, err, name)
@@ -59,7 +59,7 @@ func TestGitOpsControllersAreRefused(t *testing.T) {
 	} {
 		for marked := range 5 {
 			definition := sample("v1alpha1")
-			objects := append(openKruise("kruise-system")[:4], definition)
+			objects := append(openKruise(t, "kruise-system")[:4], definition)
 			objects[marked].SetLabels(test.labels)
 			objects[marked].SetAnnotations(test.annotations)
 			command, _ := newTakeover(t, definition)
@@ -86,19 +86,12 @@ func TestRemainsOfOpenKruiseAreListed(t *testing.T) {
 		object.Object["subjects"] = []any{map[string]any{"kind": "ServiceAccount", "namespace": system, "name": account}}
 		return object
 	}
-	olds := openKruise(system)
-	for _, old := range olds {
-		if old.GetKind() == "Deployment" {
-			old.SetAnnotations(map[string]string{helmRelease: "kruise", helmNamespace: "default"})
-		}
-	}
-	release := installed(schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, "default", "sh.helm.release.v1.kruise.v1", "")
-	release.SetLabels(map[string]string{"owner": "helm", "name": "kruise"})
+	olds := openKruise(t, system)
 	mine := installed(rbacKind("RoleBinding"), system, "mine", "kruise")
 	mine.Object["subjects"] = binding("", "", "kruise-manager").Object["subjects"]
 	command, _ := newTakeover(t)
 	create(t, command, olds...)
-	create(t, command, release, mine, binding("games", "theirs", "kruise-manager"), binding("games", "none", "other"))
+	create(t, command, mine, binding("games", "theirs", "kruise-manager"), binding("games", "none", "other"))
 	var said strings.Builder
 	command.Out = &said
 	state := &record{}
@@ -107,8 +100,8 @@ func TestRemainsOfOpenKruiseAreListed(t *testing.T) {
 	assert.Equal(t, []string{
 		"Service kruise-system/kruise-webhook-service stays for a return; finish deletes it",
 		"Secret kruise-system/kruise-webhook-certs stays for a return; finish deletes it",
-		"Helm knows release kruise in namespace default (1 Secrets): do not upgrade, roll back or uninstall it; " +
-			"to make Helm forget it: kubectl -n default delete secret -l owner=helm,name=kruise",
+		"Helm knows release kruise in namespace kube-public (1 Secrets): do not upgrade, roll back or uninstall it; " +
+			"to make Helm forget it: kubectl -n kube-public delete secret -l owner=helm,name=kruise",
 		"RoleBinding games/theirs gives rights to ServiceAccount kruise-system/kruise-manager: it is not of a chart that this release knows; " +
 			"check that you need it",
 	}, strings.Split(strings.ReplaceAll(strings.TrimSpace(said.String()), "\n  ", "\n"), "\n"))

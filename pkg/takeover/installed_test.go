@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,8 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
+
+	"kruise.io/kruise/test/openkruise"
 )
 
 // installed returns an object of a chart. owner is its label part-of.
@@ -30,30 +33,28 @@ func installed(kind schema.GroupVersionKind, namespace, name, owner string) *uns
 	return object
 }
 
-// openKruise returns what the charts of OpenKruise install in a namespace, except for the CustomResourceDefinitions.
-func openKruise(system string) []*unstructured.Unstructured {
-	kinds := map[schema.GroupVersionResource]schema.GroupVersionKind{
-		deploymentResource: appsKind("Deployment"), daemonSetResource: appsKind("DaemonSet"),
-		serviceAccountResource: {Version: "v1", Kind: "ServiceAccount"}, roleResource: rbacKind("Role"), roleBindingResource: rbacKind("RoleBinding"),
-		clusterRoleResource: rbacKind("ClusterRole"), clusterRoleBindingResource: rbacKind("ClusterRoleBinding"),
-		webhookResources[0]: admissionKind("MutatingWebhookConfiguration"), webhookResources[1]: admissionKind("ValidatingWebhookConfiguration"),
-		serviceResource: {Version: "v1", Kind: "Service"}, secretResource: {Version: "v1", Kind: "Secret"},
+// openKruise returns what the newest chart of OpenKruise installs in a namespace, except for the CustomResourceDefinitions. The webhooks are
+// first, and then the manager and the node agents.
+func openKruise(t *testing.T, system string) []*unstructured.Unstructured {
+	t.Helper()
+	generations := openkruise.Generations()
+	return chart(t, generations[len(generations)-1], system)
+}
+
+func chart(t *testing.T, generation openkruise.Generation, system string) []*unstructured.Unstructured {
+	t.Helper()
+	all, err := generation.Objects(system, "image")
+	require.NoError(t, err)
+	first := []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Deployment", "DaemonSet"}
+	rank := func(object *unstructured.Unstructured) int {
+		if i := slices.Index(first, object.GetKind()); i >= 0 {
+			return i
+		}
+		return len(first)
 	}
-	var all []*unstructured.Unstructured
-	for _, p := range (&Takeover{Namespace: system}).installed() {
-		object := installed(kinds[p.GroupVersionResource], p.namespace, strings.ReplaceAll(p.name, "*", "-any"), "")
-		if p.role == intercepts {
-			setWebhooks(object, []map[string]any{{
-				"name": "mpod.kb.io", "failurePolicy": "Fail", "admissionReviewVersions": []any{"v1"},
-				"clientConfig": map[string]any{"service": map[string]any{"namespace": system, "name": webhookService, "path": "/mutate-pod"}},
-				"rules":        []any{map[string]any{"resources": []any{"pods"}, "operations": []any{"CREATE"}}},
-			}, {"name": "other.kb.io", "failurePolicy": "Ignore"}})
-			setAnnotation(object, "template", `[{"failurePolicy":"Fail"}]`)
-		}
-		if p.role == permits {
-			setAnnotation(object, helmRelease, "kruise")
-		}
-		all = append(all, object)
+	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+	for _, object := range all[:2] {
+		setAnnotation(object, "template", `[{"failurePolicy":"Fail"}]`)
 	}
 	return all
 }
@@ -153,12 +154,13 @@ func (m *oldManager) watch(t *testing.T) {
 // its permissions and its webhooks, and nothing of ours limits it. Helm does not delete any of it. At no time is a write of a Pod refused.
 func TestReturnRestoresWhatTheOldManagerNeeds(t *testing.T) {
 	t.Parallel()
-	for _, system := range []string{"kruise-system", "elsewhere"} {
+	for i, generation := range openkruise.Generations() {
+		system := []string{"kruise-system", "elsewhere"}[i%2]
 		synctest.Test(t, func(t *testing.T) { //nolint:tparallel // The bubble has its own time.
-			excluded := map[string]string{"control-plane": "openkruise", "theirs": "stays"}
+			excluded := map[string]string{"control-plane": generation.Label, "theirs": "stays"}
 			command, _ := newTakeover(t, namespace(agentsNamespace, nil), namespace(system, excluded))
 			command.Namespace, command.Clock = system, clock.RealClock{}
-			olds, state := openKruise(system), &record{}
+			olds, state := chart(t, generation, system), &record{}
 			create(t, command, olds...)
 			create(t, command, endpointSlice(system))
 			manager := &oldManager{command: command}
@@ -208,7 +210,7 @@ func TestReturnRestoresWhatTheOldManagerNeeds(t *testing.T) {
 			}
 			restored, err := get(t, command, namespace(system, nil))
 			require.NoError(t, err)
-			assert.Equal(t, map[string]string{"control-plane": "openkruise", "theirs": "stays", "since": "then"}, restored.GetLabels())
+			assert.Equal(t, map[string]string{"control-plane": generation.Label, "theirs": "stays", "since": "then"}, restored.GetLabels())
 			for _, resource := range webhookResources {
 				list, err := command.Dynamic.Resource(resource).List(t.Context(), metav1.ListOptions{})
 				require.NoError(t, err)
@@ -241,7 +243,7 @@ func TestWebhooksRefuseNothingWhileTheOldManagerDoesNotAnswer(t *testing.T) {
 			command, _ := newTakeover(t, namespace(system, nil))
 			command.Clock = clock.RealClock{}
 			state := &record{}
-			create(t, command, openKruise(system)...)
+			create(t, command, openKruise(t, system)...)
 			manager := &oldManager{command: command}
 			require.NoError(t, command.removeWebhooks(t.Context(), state))
 			require.NoError(t, command.retire(t.Context(), state))
@@ -279,7 +281,7 @@ func TestPodsOnLostNodesAreNotWaitedFor(t *testing.T) {
 		command.Clock = clock.RealClock{}
 		var said strings.Builder
 		command.Out = &said
-		create(t, command, openKruise(system)...)
+		create(t, command, openKruise(t, system)...)
 		create(t, command, node("lost", "Unknown"), node("fine", "True"), pod("a", "lost"), pod("b", "gone"), pod("c", "fine"))
 		state := &record{}
 		require.ErrorContains(t, command.retire(t.Context(), state), "waited 5m0s for the manager to stop: still there: c")
