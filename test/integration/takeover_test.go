@@ -326,9 +326,9 @@ func interruptedEverywhere(t *testing.T, command *takeover.Takeover, run func(co
 // Not parallel: it replaces the API of the shared server.
 func TestTakeOverKeepsOwnersAndDependents(t *testing.T) {
 	o := newOld(t, openkruise.Generations()[0])
+	o.start(t, "takeover")
 	o.openKruise(t)
 	o.watch(t)
-	o.start(t, "takeover")
 	command := o.takeover(t)
 	require.NoError(t, command.Check(t.Context()))
 	_, err := env.kube.CoreV1().ConfigMaps(ownNamespace).Get(t.Context(), takeover.RecordName, metav1.GetOptions{})
@@ -398,8 +398,8 @@ func (o *old) collectorUsesOurs(t *testing.T) {
 // Not parallel: it replaces the API of the shared server.
 func TestReturnFromTakeOverKeepsChanges(t *testing.T) {
 	o := newOld(t, openkruise.Generations()[1])
-	o.openKruise(t)
 	o.start(t, "takeback")
+	o.openKruise(t)
 	command := o.takeover(t)
 	require.NoError(t, command.Forward(t.Context()))
 
