@@ -52,12 +52,16 @@ func (t *Takeover) leaseHolder(ctx context.Context) (string, error) {
 }
 
 // removeWebhooks deletes the webhooks of OpenKruise while its manager still answers them. With failurePolicy Fail and nobody who answers,
-// kube-apiserver refuses each write of a Pod. They are not set to Ignore instead: the manager writes its configurations again.
+// kube-apiserver refuses each write of a Pod. They are not set to Ignore instead: the manager writes its configurations again. The pause is for
+// kube-apiservers that read of the deletion late.
 func (t *Takeover) removeWebhooks(ctx context.Context, state *record) error {
 	if err := t.keepNamespace(ctx, state); err != nil {
 		return err
 	}
-	return t.remove(ctx, state, intercepts)
+	if err := t.remove(ctx, state, intercepts); err != nil {
+		return err
+	}
+	return t.pause(ctx, t.settle)
 }
 
 // retire stops the manager and the node agents of OpenKruise, and removes them and their permissions. The record keeps all. It removes
