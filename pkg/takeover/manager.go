@@ -52,8 +52,8 @@ func (t *Takeover) leaseHolder(ctx context.Context) (string, error) {
 }
 
 // removeWebhooks deletes the webhooks of OpenKruise while its manager still answers them. With failurePolicy Fail and nobody who answers,
-// kube-apiserver refuses each write of a Pod. They are not set to Ignore instead: the manager writes its configurations again. The pause is for
-// kube-apiservers that read of the deletion late.
+// kube-apiserver refuses each write of a Pod. They are not set to Ignore instead: the manager writes its configurations again. The pause is
+// for kube-apiservers that read of the deletion late.
 func (t *Takeover) removeWebhooks(ctx context.Context, state *record) error {
 	if err := t.keepNamespace(ctx, state); err != nil {
 		return err
