@@ -12,5 +12,8 @@
 // The old objects stay in the etcd of kube-apiserver until finishSteps. From the step "close" on, this package reads and writes
 // them by the version "takeover" of their definitions, which no other client knows.
 //
+// What OpenKruise has installed beside its definitions is one list, Takeover.installed. Its objects leave in an order in which no webhook
+// stays that nobody answers, and return in the opposite order.
+//
 // Start reading at Takeover.Forward. Each step can be repeated and interrupted; a ConfigMap records the last one that is complete.
 package takeover

@@ -63,7 +63,7 @@ func (t *Takeover) installed() []part {
 	add(permits, clusterRoleBindingResource, "", "kruise-manager-rolebinding", "kruise-daemon-rolebinding", "kruise-certs-role*",
 		"kruise-helm-hook*")
 	add(permits, clusterRoleResource, "", "kruise-manager-role", "kruise-daemon-role", "kruise-certs-role", "kruise-helm-hook*",
-		"aggregate-kruise-*")
+		"aggregate-kruise-view", "aggregate-kruise-edit", "aggregate-kruise-admin")
 	add(permits, roleBindingResource, t.Namespace, "kruise-leader-election-rolebinding", "kruise-webhook-rolebinding", "kruise-helm-hook*")
 	add(permits, roleResource, t.Namespace, "kruise-leader-election-role", "kruise-webhook-role", "kruise-helm-hook*")
 	add(permits, roleBindingResource, agentsNamespace, "kruise-daemon-secret-rolebinding")
