@@ -80,6 +80,34 @@ func (o *old) answered(t *testing.T) bool {
 	return openkruise.Answers(t.Context(), env.kube, o.namespace)
 }
 
+// loseNode binds a Pod of the manager to a node that does not report. The Pod does not end when it is deleted.
+func (o *old) loseNode(t *testing.T) string {
+	t.Helper()
+	node, err := env.kube.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "lost-"},
+		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	pods := env.kube.CoreV1().Pods(ownNamespace)
+	var name string
+	eventually(t, func() bool {
+		list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "control-plane=controller-manager"})
+		if err != nil || len(list.Items) == 0 {
+			return false
+		}
+		name = list.Items[0].Name
+		return pods.Bind(t.Context(), &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Target: corev1.ObjectReference{Kind: "Node", Name: node.Name},
+		}, metav1.CreateOptions{}) == nil
+	})
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		_ = pods.Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+		_ = env.kube.CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{})
+	})
+	return name
+}
+
 // managed lets the manager answer while its Deployment has a Pod, a second after the Pod was created. The Pod itself stays pending.
 type managed struct {
 	*old

@@ -321,13 +321,14 @@ func interruptedEverywhere(t *testing.T, command *takeover.Takeover, run func(co
 	require.Fail(t, "the command does not end")
 }
 
-// TestTakeOverKeepsOwnersAndDependents takes over, is interrupted at each step, and deletes the CustomResourceDefinitions. No client sees
-// a deletion, and the garbage collector, which nothing holds back here, finds every owner.
+// TestTakeOverKeepsOwnersAndDependents takes over, is interrupted at each step, and deletes the CustomResourceDefinitions. A Pod of the old
+// manager is on a lost node. No client sees a deletion, and the garbage collector, which nothing holds back here, finds every owner.
 // Not parallel: it replaces the API of the shared server.
 func TestTakeOverKeepsOwnersAndDependents(t *testing.T) {
 	o := newOld(t, openkruise.Generations()[0])
 	o.start(t, "takeover")
 	o.openKruise(t)
+	lost := o.loseNode(t)
 	o.watch(t)
 	command := o.takeover(t)
 	require.NoError(t, command.Check(t.Context()))
@@ -338,6 +339,9 @@ func TestTakeOverKeepsOwnersAndDependents(t *testing.T) {
 	o.sameOwners(t)
 	_, err = env.kube.AppsV1().Deployments(ownNamespace).Get(t.Context(), "kruise-controller-manager", metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err), "the old manager does not come back: %v", err)
+	left, err := env.kube.CoreV1().Pods(ownNamespace).Get(t.Context(), lost, metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.NotNil(t, left.DeletionTimestamp, "its node is lost")
 	interruptedEverywhere(t, command, command.Finish)
 	for _, k := range o.kinds {
 		_, err := o.clients.Resource(definitions).Get(t.Context(), k.Resource().String(), metav1.GetOptions{})
