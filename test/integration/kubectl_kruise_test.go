@@ -21,6 +21,7 @@ import (
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	storedrevision "kruise.io/kruise/pkg/workload/history"
+	"kruise.io/kruise/test/openkruise"
 )
 
 // plugin compiles the plugin of kubectl once.
@@ -113,7 +114,7 @@ func TestPluginWritesBothVersions(t *testing.T) {
 // CustomResourceDefinitions, most of them only in v1alpha1, and refuses strategic merge patches.
 // Not parallel: it replaces the API of the shared server.
 func TestPluginWorksWithCustomResourceDefinitions(t *testing.T) {
-	o := newOld(t)
+	o := newOld(t, openkruise.Generations()[0])
 	sets := o.clients.Resource(v1alpha1.SchemeGroupVersion.WithResource("clonesets")).Namespace(o.namespace)
 	set, err := sets.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "metadata": map[string]any{"name": "web"},
