@@ -1,0 +1,82 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kruise.io/kruise/pkg/workload/podstate"
+)
+
+// containerIDs returns the instances of the first container of each Pod. A restart changes one.
+func containerIDs(pods []corev1.Pod) map[types.UID]string {
+	ids := map[types.UID]string{}
+	for i := range pods {
+		ids[pods[i].UID] = pods[i].Status.ContainerStatuses[0].ContainerID
+	}
+	return ids
+}
+
+// A user who rolls back in the grace period knows that the new image is bad. It never runs, and the Pod is in service again at once.
+// Case inplace-update 8.
+func TestRollbackInTheGracePeriodRestartsNothing(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	of := func(image string) string {
+		return manifest("web", "replicas: 3", "replicas: 1", "  template:", "    inPlaceUpdateStrategy: {gracePeriodSeconds: 600}\n  template:", "demo:v1", image)
+	}
+	e.apply(of("demo:v1"))
+	e.ready("web", 1)
+	before := containerIDs(e.pods("web"))
+	e.apply(of("demo:v2"))
+	e.eventually("the Pod waits", func(c *require.Assertions, _ context.Context) { c.True(held(&e.pods("web")[0])) })
+	e.apply(of("demo:v1"))
+	e.ready("web", 1)
+	assert.Equal(t, before, containerIDs(e.pods("web")))
+	assert.False(t, held(&e.pods("web")[0]))
+}
+
+// An autoscaler that scales out and soon in again does not wait until Pods are available that it wants gone.
+func TestScaleInDoesNotWaitForMinReadySeconds(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.apply(manifest("web", "  template:", "  minReadySeconds: 99999\n  template:"))
+	e.eventually("all Pods are ready", func(c *require.Assertions, _ context.Context) {
+		pods := e.pods("web")
+		c.Len(pods, 3)
+		for i := range pods {
+			c.True(podstate.Ready(&pods[i]))
+		}
+	})
+	e.kubectl("scale", "clonesets.apps.kruise.io/web", "--replicas=1")
+	e.eventually("one Pod is left", func(c *require.Assertions, _ context.Context) { c.Len(e.pods("web"), 1) })
+}
+
+// Tools stamp a build into an annotation in each deployment. Pods that can take it without a restart are not replaced by surge.
+// Case cloneset 7.
+func TestChangedAnnotationReplacesNoPod(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	of := func(build string) string {
+		return manifest("web", "maxUnavailable: 1", "maxSurge: 2", "    metadata:\n", "    metadata:\n      annotations: {build: \""+build+"\"}\n")
+	}
+	e.apply(of("1"))
+	e.ready("web", 3)
+	before := containerIDs(e.pods("web"))
+	history := e.watchPods()
+	e.apply(of("2"))
+	e.ready("web", 3)
+	assert.Equal(t, before, containerIDs(e.pods("web")))
+	for _, pod := range e.pods("web") {
+		assert.Equal(t, "2", pod.Annotations["build"])
+	}
+	for _, seen := range history() {
+		assert.Contains(t, before, seen.UID, "no other Pod was created")
+	}
+}
