@@ -40,7 +40,7 @@ func TestOneReasonLeavesRoomForOthers(t *testing.T) {
 	object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "1"}}
 	for i := range 100 {
 		recorder.Event(object, corev1.EventTypeNormal, "Created", fmt.Sprint("Pod ", i))
-		time.Sleep(time.Millisecond) // The recorder drops events that come faster than it sends.
+		<-time.After(time.Millisecond) // The recorder drops events that come faster than it sends.
 	}
 	recorder.Event(object, corev1.EventTypeNormal, "Updated", "Pod 1")
 	require.Eventually(t, func() bool {

@@ -80,5 +80,6 @@ func servedByDefinitions(ctx context.Context, services clientset.Interface, name
 		return "", nil
 	}
 	return fmt.Sprintf("CustomResourceDefinitions serve %s, so OpenKruise is installed; no object is lost, but this installation has "+
-		"replaced roles and webhooks of it: repair OpenKruise, and move the objects, as docs/user/coming-from-openkruise.md says", strings.Join(taken, ", ")), nil
+		"replaced roles and webhooks of it: repair OpenKruise, and move the objects, as docs/user/coming-from-openkruise.md says",
+		strings.Join(taken, ", ")), nil
 }

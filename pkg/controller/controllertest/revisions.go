@@ -1,6 +1,7 @@
 package controllertest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stretchr/testify/assert"
@@ -19,7 +20,7 @@ func (f *Fixture) StoresRevision(namespace, data string, settle func(), others .
 	require.Len(f.t, list.Items, 1)
 	revision := &list.Items[0]
 	require.Equal(f.t, data, string(revision.Data.Raw))
-	forms := append(others, strings.NewReplacer(`"creationTimestamp":null,`, ``, `"creationTimestamp":null`, ``).Replace(data), data)
+	forms := append(slices.Clone(others), strings.NewReplacer(`"creationTimestamp":null,`, ``, `"creationTimestamp":null`, ``).Replace(data), data)
 	for _, form := range forms {
 		revision = revision.DeepCopy()
 		revision.Data.Raw = []byte(form)

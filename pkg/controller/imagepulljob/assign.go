@@ -140,8 +140,8 @@ func (q *request) pullPolicy() *v1beta1.ImageTagPullPolicy {
 	return policy
 }
 
-// policyChanged reports whether the tag still has an earlier pull policy of the job. The policy of the last job that asked for a tag applies.
-// The TTL is not compared, because it has a random part.
+// policyChanged reports whether the tag still has an earlier pull policy of the job. The policy of the last job that asked for a tag
+// applies. The TTL is not compared, because it has a random part.
 func (q *request) policyChanged(tag *v1beta1.ImageTagSpec) bool {
 	if last := len(tag.OwnerReferences) - 1; last < 0 || tag.OwnerReferences[last].UID != q.job.UID {
 		return false

@@ -194,7 +194,9 @@ func TestChangeOfTheReuseOfClaimsMakesARevision(t *testing.T) {
 	w := newWorld(t, ofCloneSets())
 	w.settle()
 	for _, reuse := range []bool{true, false} {
-		w.edit(func(u *v1beta1.UnitedDeployment) { u.Spec.Template.CloneSetTemplate.Spec.ScaleStrategy.EnablePVCReuse = reuse })
+		w.edit(func(u *v1beta1.UnitedDeployment) {
+			u.Spec.Template.CloneSetTemplate.Spec.ScaleStrategy.EnablePVCReuse = reuse
+		})
 		assert.Equal(t, reuse, w.cloneSet("a").Spec.ScaleStrategy.EnablePVCReuse)
 	}
 	revisions, err := w.Kube.AppsV1().ControllerRevisions("ns").List(t.Context(), metav1.ListOptions{})

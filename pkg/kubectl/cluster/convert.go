@@ -41,13 +41,11 @@ func convert(data []byte, version string) ([]byte, error) {
 		Metadata   json.RawMessage   `json:"metadata"`
 		Items      []json.RawMessage `json:"items"`
 	}
-	// What is no object is no answer of the API, for example an error page of a proxy.
-	if json.Unmarshal(data, &head) != nil {
-		return data, nil
-	}
-	from, err := schema.ParseGroupVersion(head.APIVersion)
+	// What is no object is no answer of the API, for example an error page of a proxy. It has no version, which is not registered.
+	_ = json.Unmarshal(data, &head)
+	from := schema.FromAPIVersionAndKind(head.APIVersion, "").GroupVersion()
 	to := schema.GroupVersion{Group: from.Group, Version: version}
-	if err != nil || from == to || !versions.IsVersionRegistered(from) || !versions.IsVersionRegistered(to) {
+	if from == to || !versions.IsVersionRegistered(from) || !versions.IsVersionRegistered(to) {
 		return data, nil
 	}
 	if !strings.HasSuffix(head.Kind, "List") {
@@ -55,9 +53,11 @@ func convert(data []byte, version string) ([]byte, error) {
 	}
 	for i, item := range head.Items {
 		kind := strings.TrimSuffix(head.Kind, "List")
-		if head.Items[i], err = convertOne(item, from.WithKind(kind), to.WithKind(kind)); err != nil {
+		converted, err := convertOne(item, from.WithKind(kind), to.WithKind(kind))
+		if err != nil {
 			return nil, err
 		}
+		head.Items[i] = converted
 	}
 	head.APIVersion = to.String()
 	return json.Marshal(head)

@@ -49,7 +49,7 @@ func (s *server) send(method, path, kind, body string) (code int, answered strin
 	request.Header.Set("Content-Type", kind)
 	response, err := s.older.Wrap(http.DefaultTransport).RoundTrip(request)
 	require.NoError(s.t, err)
-	defer response.Body.Close()
+	defer func() { require.NoError(s.t, response.Body.Close()) }()
 	data, err := io.ReadAll(response.Body)
 	require.NoError(s.t, err)
 	return response.StatusCode, string(data)

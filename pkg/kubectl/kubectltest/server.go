@@ -80,7 +80,8 @@ func (s *Server) Prefer(version string) *Server {
 	return s
 }
 
-// Define makes the kinds of Kruise CustomResourceDefinitions with only v1alpha1, as OpenKruise has them. They refuse strategic merge patches.
+// Define makes the kinds of Kruise CustomResourceDefinitions with only v1alpha1, as OpenKruise has them. They refuse strategic merge
+// patches.
 func (s *Server) Define() *Server {
 	s.definitions = true
 	for i := range s.resources {
