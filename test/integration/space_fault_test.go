@@ -89,7 +89,7 @@ func fillers(client versioned.Interface, namespace string) map[string]filler {
 				node.Spec.Images = map[string]v1beta1.ImageSpec{}
 				for image := range 40 {
 					node.Spec.Images[fmt.Sprintf("example.com/app-%d", image)] = v1beta1.ImageSpec{
-						Tags:          []v1beta1.ImageTagSpec{{Tag: "1"}},
+						Tags:          []v1beta1.ImageTagSpec{{Tag: "1", PullPolicy: &v1beta1.ImageTagPullPolicy{TTLSecondsAfterFinished: new(int32(3600))}}},
 						SandboxConfig: &v1beta1.SandboxConfig{Annotations: map[string]string{"a": large[:15<<10]}},
 					}
 				}
