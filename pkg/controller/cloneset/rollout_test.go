@@ -110,7 +110,7 @@ func TestSurgeMakesRoomForUpdatesInPlace(t *testing.T) {
 func TestUpdateThatRestartsNothingNeedsNoSurge(t *testing.T) {
 	for name, policy := range map[string]func(*v1beta1.CloneSetSpec){"in place": inPlaceIfPossible, "recreated": func(*v1beta1.CloneSetSpec) {}} {
 		t.Run(name, func(t *testing.T) {
-			w := rolled(t, "", newSet(4, policy, knobs("", "1", "2")))
+			w := rolled(t, "", newSet(4, policy, knobs("", "0", "2")))
 			before := w.names()
 			w.edit(func(s *v1beta1.CloneSetSpec) { s.Template.Annotations = map[string]string{"build": "2"} })
 			w.settle()

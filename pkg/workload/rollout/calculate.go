@@ -171,6 +171,10 @@ func Calculate(spec Spec, pods []Pod) (Diff, error) {
 	if c.toDelete > 0 || d.Down > 0 || c.total > c.activeNew+c.activeOld {
 		d.DeleteReadyLimit = max(d.UpdateMaxUnavailable-c.unavailable-c.unavailablePicked, 0)
 	}
+	// The Pods of the surge would have made room for so many updates more. Without them, a maxUnavailable of 0 would stop the update.
+	if spec.Quiet {
+		d.UpdateMaxUnavailable += k.maxSurge
+	}
 	return d, nil
 }
 
