@@ -34,7 +34,6 @@ func (n *Node) Run(pod *corev1.Pod) {
 		pod.Spec.NodeName = "node"
 	}
 	pod.Status.Phase, pod.Status.ObservedGeneration = corev1.PodRunning, pod.Generation
-	SetConditionOf(pod, corev1.PodInitialized, corev1.ConditionTrue, n.Now)
 	containersReady := true
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
@@ -59,6 +58,7 @@ func (n *Node) Run(pod *corev1.Pod) {
 		status = corev1.ConditionTrue
 	}
 	SetConditionOf(pod, corev1.PodReady, status, n.Now)
+	SetConditionOf(pod, corev1.PodInitialized, corev1.ConditionTrue, n.Now)
 	n.report(pod)
 }
 
