@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func TestGitOpsControllersAreRefused(t *testing.T) {
 	} {
 		for marked := range 5 {
 			definition := sample("v1alpha1")
-			objects := append(openKruise(t, "kruise-system")[:4], definition)
+			objects := append(slices.Clone(openKruise(t, "kruise-system")[:4]), definition)
 			objects[marked].SetLabels(test.labels)
 			objects[marked].SetAnnotations(test.annotations)
 			command, _ := newTakeover(t, definition)

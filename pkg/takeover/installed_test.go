@@ -59,10 +59,6 @@ func chart(t *testing.T, generation openkruise.Generation, system string) []*uns
 	return all
 }
 
-func appsKind(kind string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
-}
-
 func rbacKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}
 }
@@ -152,6 +148,8 @@ func (m *oldManager) watch(t *testing.T) {
 
 // TestReturnRestoresWhatTheOldManagerNeeds takes over, lets our chart replace what has the same names, and returns. The old manager then has
 // its permissions and its webhooks, and nothing of ours limits it. Helm does not delete any of it. At no time is a write of a Pod refused.
+//
+//nolint:gocyclo // It follows one return from its begin to its end.
 func TestReturnRestoresWhatTheOldManagerNeeds(t *testing.T) {
 	t.Parallel()
 	for i, generation := range openkruise.Generations() {

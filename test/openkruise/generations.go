@@ -3,6 +3,7 @@ package openkruise
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"text/template"
@@ -67,7 +68,7 @@ func (g Generation) Objects(namespace, image string) ([]*unstructured.Unstructur
 	var all []*unstructured.Unstructured
 	for decoder := yaml.NewYAMLOrJSONDecoder(&text, 4096); ; {
 		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(&object.Object); err == io.EOF {
+		if err := decoder.Decode(&object.Object); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("object %d of version %s: %w", len(all), g.Version, err)

@@ -29,7 +29,7 @@ func quotaFor(memoryLimit int64) int64 {
 func memoryUsed() int64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
-	return int64(stats.Sys) //nolint:gosec // No process has that much memory.
+	return int64(stats.Sys)
 }
 
 // memoryLimit returns the memory limit of the container, or 0 if it has none.

@@ -20,7 +20,8 @@ func (f *Fixture) StoresRevision(namespace, data string, settle func(), others .
 	require.Len(f.t, list.Items, 1)
 	revision := &list.Items[0]
 	require.Equal(f.t, data, string(revision.Data.Raw))
-	forms := append(slices.Clone(others), strings.NewReplacer(`"creationTimestamp":null,`, ``, `"creationTimestamp":null`, ``).Replace(data), data)
+	withoutTimes := strings.NewReplacer(`"creationTimestamp":null,`, ``, `"creationTimestamp":null`, ``).Replace(data)
+	forms := append(slices.Clone(others), withoutTimes, data)
 	for _, form := range forms {
 		revision = revision.DeepCopy()
 		revision.Data.Raw = []byte(form)
