@@ -259,7 +259,7 @@ func TestWebhooksRefuseNothingWhileTheOldManagerDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// A manager Pod on a lost node stays for ever. The account without which it cannot write is gone.
+// A manager Pod on a lost node does not end. It cannot write, because its account is gone.
 func TestPodsOnLostNodesAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { //nolint:tparallel // The bubble has its own time.

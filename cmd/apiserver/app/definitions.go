@@ -20,13 +20,9 @@ const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
 // lookForDefinitions starts reportDefinitions. It returns at once.
 func lookForDefinitions(ctx context.Context, options *Options, config *apiserver.Config) error {
-	kube, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
+	kube, services, err := hostClients(config)
 	if err != nil {
-		return fmt.Errorf("create a client for the host cluster: %w", err)
-	}
-	services, err := clientset.NewForConfig(config.Generic.ClientConfig)
-	if err != nil {
-		return fmt.Errorf("create a client for the host cluster: %w", err)
+		return err
 	}
 	go reportDefinitions(ctx, options, kube, services)
 	return nil

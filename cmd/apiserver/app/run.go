@@ -138,16 +138,25 @@ func startStore(ctx context.Context, options *StoreOptions, memoryLimit int64, e
 	return embedded, nil
 }
 
+// hostClients returns clients of the host cluster, for its objects and for its APIServices.
+func hostClients(config *apiserver.Config) (kubernetes.Interface, clientset.Interface, error) {
+	kube, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
+	if err != nil {
+		return nil, nil, fmt.Errorf("create a client for the host cluster: %w", err)
+	}
+	services, err := clientset.NewForConfig(config.Generic.ClientConfig)
+	if err != nil {
+		return nil, nil, fmt.Errorf("create a client for the host cluster: %w", err)
+	}
+	return kube, services, nil
+}
+
 // manageCertificates waits for a certificate before the server starts, and renews it while the server runs. It is not
 // used with certificates from files.
 func manageCertificates(ctx context.Context, options *Options, config *apiserver.Config) error {
-	client, err := kubernetes.NewForConfig(config.Generic.ClientConfig)
+	client, aggregator, err := hostClients(config)
 	if err != nil {
-		return fmt.Errorf("create a client for the host cluster: %w", err)
-	}
-	aggregator, err := clientset.NewForConfig(config.Generic.ClientConfig)
-	if err != nil {
-		return fmt.Errorf("create a client for the host cluster: %w", err)
+		return err
 	}
 	manager := certificates.New(certificates.Config{
 		Kube:        client,

@@ -209,6 +209,29 @@ func TestRefusedGraceDoesNotBlockOtherPods(t *testing.T) {
 	assert.Equal(t, int32(2), w.set().Status.UpdatedAvailableReplicas)
 }
 
+// If the server refuses the change that is to take the place of one that waits, the Pod does not stay out of service: the one that waits is
+// made when its time comes.
+func TestRefusedThirdRevisionLeavesNoPodOutOfService(t *testing.T) {
+	w := rolled(t, "", newSet(1, inPlaceIfPossible, func(s *v1beta1.CloneSetSpec) {
+		s.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 30}
+	}))
+	w.refuse("patch", func(action clienttesting.Action) error {
+		patch, ok := action.(clienttesting.PatchActionImpl)
+		if ok && strings.Contains(string(patch.Patch), "bad:1") {
+			return apierrors.NewForbidden(pods, patch.Name, nil)
+		}
+		return nil
+	})
+	w.edit(image("app:2"))
+	w.settle()
+	w.edit(image("bad:1"))
+	require.Error(t, w.passes(3))
+	w.wait(30 * time.Second)
+	require.Error(t, w.passes(5))
+	assert.Equal(t, map[string]int{"app:2": 1}, w.images())
+	assert.Equal(t, int32(1), w.set().Status.AvailableReplicas)
+}
+
 // Claims are created before their Pod. If each attempt created and deleted claims, each would trigger the next attempt at once.
 func TestRefusedPodsLeaveNoClaimsBehindAgainAndAgain(t *testing.T) {
 	w := newWorld(t, "", newSet(2, func(s *v1beta1.CloneSetSpec) {

@@ -36,8 +36,9 @@ func (v *View) settle(plan *Plan) (s settlement) {
 		var change *Change
 		var err error
 		switch {
-		// Another change takes the place of the one that waits.
-		case inplace.Delayed(pod) && updated[pod.UID]:
+		// Another change takes the place of the one that waits. After a refusal, the one that waits is still made when its time comes:
+		// otherwise the Pod would stay out of service.
+		case inplace.Delayed(pod) && updated[pod.UID] && !v.UpdateFailed:
 		// An update that waits for its grace period is not evaluated: nothing of it has begun.
 		case inplace.Delayed(pod):
 			var remaining time.Duration

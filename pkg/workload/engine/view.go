@@ -94,8 +94,8 @@ func (v *View) availableAfter(pod *corev1.Pod, minReadySeconds int32) bool {
 	return podstate.Available(pod, minReadySeconds, v.Now) && v.complete(pod)
 }
 
-// NeverAvailable reports whether the Pod has not been ready in its revision so far. The kubelet says no more than since when a Pod is not
-// ready: a Pod that was ready before is not ready since a later time than that at which it could become ready first.
+// NeverAvailable reports whether the Pod has not been ready in its revision so far. A Pod only says since when it is
+// not ready. If it was never ready, this is the time of its first report. If it was ready before, the time is later.
 func (v *View) NeverAvailable(pod *corev1.Pod) bool {
 	ready := podstate.Condition(pod, corev1.PodReady)
 	switch {

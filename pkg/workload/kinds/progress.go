@@ -183,9 +183,9 @@ func reconciling(status *v1beta1.DaemonSetStatus) bool {
 	})
 }
 
-// ProgressOfDaemonSet returns the progress of a DaemonSet of which target nodes are to be updated and wanted nodes are to have a Pod. It
-// counts an updated Pod as available unless more of all Pods are unavailable: the status does not say which. So a rollout seems slower
-// than it is while old Pods are unavailable, and never faster.
+// ProgressOfDaemonSet returns the progress of a DaemonSet. target is how many nodes are to be updated, and wanted how many are to have a
+// Pod. It counts an updated Pod as available unless more of all Pods are unavailable: the status does not say which. So a rollout seems
+// slower than it is while old Pods are unavailable, and never faster.
 func ProgressOfDaemonSet(set *v1beta1.DaemonSet, target, wanted int) *Progress {
 	status := &set.Status
 	p := &Progress{
