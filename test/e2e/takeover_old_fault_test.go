@@ -167,7 +167,7 @@ func (m *move) oldManagerRuns() {
 	m.t.Helper()
 	m.system("rollout", "status", "deployment/kruise-controller-manager", "--timeout=3m")
 	m.eventually("the manager of OpenKruise sees new Pods", func(c *require.Assertions, ctx context.Context) {
-		c.True(openkruise.Answers(ctx, m.core, metav1.NamespaceDefault))
+		c.NoError(openkruise.Answers(ctx, m.core, metav1.NamespaceDefault))
 	})
 	assert.Equal(m.t, m.generation.Label, m.kubectl("get", "namespace", system, "-o", "jsonpath={.metadata.labels.control-plane}"))
 	for _, object := range m.installed {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/workload/engine"
 	storedrevision "kruise.io/kruise/pkg/workload/history"
 )
@@ -49,7 +48,12 @@ func TestRevisionKeepsItsBytes(t *testing.T) {
 	})
 	require.NoError(t, err)
 	stored := same("created")
-	owner := *metav1.NewControllerRef(&metav1.ObjectMeta{Name: "web", UID: "web"}, v1beta1.SchemeGroupVersion.WithKind("CloneSet"))
+	web, err := env.kube.CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	// The garbage collector deletes what has an owner that does not exist.
+	owner := *metav1.NewControllerRef(web, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	_, err = server.AdoptRevision(t.Context(), stored, owner)
 	require.NoError(t, err)
 	stored = same("adopted")

@@ -51,7 +51,7 @@ func (o *old) openKruise(t *testing.T) {
 		}
 		require.NoError(t, err, "%s %s", object.GetKind(), object.GetName())
 	}
-	m := &managed{old: o}
+	m := &managed{old: o, t: t}
 	done := make(chan struct{})
 	ctx, stop := context.WithCancel(t.Context())
 	go func() { defer close(done); m.run(ctx) }()
@@ -60,7 +60,7 @@ func (o *old) openKruise(t *testing.T) {
 		<-done
 		o.label(t, "")
 	})
-	eventually(t, func() bool { return o.answered(t) })
+	o.isAnswered(t)
 }
 
 // label sets the label of the namespace, or removes it.
@@ -74,10 +74,20 @@ func (o *old) label(t *testing.T, value string) {
 	require.NoError(t, err)
 }
 
-// answered returns true if OpenKruise's manager has seen a new Pod.
-func (o *old) answered(t *testing.T) bool {
+// isAnswered waits until OpenKruise's manager sees new Pods.
+func (o *old) isAnswered(t *testing.T) {
 	t.Helper()
-	return openkruise.Answers(t.Context(), env.kube, o.namespace)
+	var problem error
+	defer func() {
+		if problem != nil {
+			out, _ := kubectl(t, "", "describe", "replicasets,pods,services", "--namespace", ownNamespace)
+			t.Logf("the manager does not answer: %v\n%s", problem, out)
+		}
+	}()
+	eventually(t, func() bool {
+		problem = openkruise.Answers(t.Context(), env.kube, o.namespace)
+		return problem == nil
+	})
 }
 
 // loseNode binds a Pod of the manager to a node that does not report. The Pod does not end when it is deleted.
@@ -112,7 +122,9 @@ func (o *old) loseNode(t *testing.T) string {
 type managed struct {
 	*old
 
-	stop context.CancelFunc
+	t       *testing.T
+	running context.Context
+	stop    context.CancelFunc
 	done chan struct{}
 }
 
@@ -125,6 +137,8 @@ func (m *managed) run(ctx context.Context) {
 		case err != nil:
 		case len(pods.Items) == 0:
 			since = time.Time{}
+			m.end(ctx)
+		case m.stop != nil && m.running.Err() != nil: // It failed. The kubelet starts it again.
 			m.end(ctx)
 		case since.IsZero():
 			since = time.Now()
@@ -144,12 +158,17 @@ func (m *managed) begin(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	var running context.Context
-	running, m.stop = context.WithCancel(ctx)
+	m.running, m.stop = context.WithCancel(ctx)
+	running, stop := m.running, m.stop
 	m.done = make(chan struct{})
 	manager := &openkruise.Manager{Client: m.clients, Namespace: ownNamespace, Listener: listener}
 	var both sync.WaitGroup
-	both.Go(func() { _ = manager.Run(running) })
+	both.Go(func() {
+		defer stop()
+		if err := manager.Run(running); err != nil {
+			m.t.Log("the manager ended:", err)
+		}
+	})
 	both.Go(func() {
 		_ = wait.PollUntilContextCancel(running, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 			return manager.Ready() && publishManager(ctx, listener.Addr().(*net.TCPAddr).Port) == nil, nil
@@ -233,11 +252,11 @@ func TestOpenKruiseIsAsItWasAfterTheReturn(t *testing.T) {
 
 			interruptedEverywhere(t, command, command.Forward)
 			eventually(t, func() bool { return assert.ObjectsAreEqual(rights, o.rights(t)) })
-			assert.False(t, o.answered(t), "its webhooks are gone")
+			require.Error(t, openkruise.Answers(t.Context(), env.kube, o.namespace), "its webhooks are gone")
 			o.label(t, "controller-manager")
 			interruptedEverywhere(t, command, command.Back)
 
-			eventually(t, func() bool { return o.answered(t) })
+			o.isAnswered(t)
 			crowd.Stop()
 			t.Logf("%d writes of Pods", crowd.Writes)
 			assert.Empty(t, crowd.Refused)

@@ -2,6 +2,7 @@ package openkruise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -67,8 +68,11 @@ func PendingPod() *corev1.Pod {
 	}
 }
 
-// Answers returns true if a manager of OpenKruise has seen a new Pod.
-func Answers(ctx context.Context, client kubernetes.Interface, namespace string) bool {
+// Answers returns an error unless a manager of OpenKruise has seen a new Pod.
+func Answers(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	pod, err := client.CoreV1().Pods(namespace).Create(ctx, PendingPod(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	return err == nil && pod.Annotations[SeenAnnotation] == "true"
+	if err == nil && pod.Annotations[SeenAnnotation] != "true" {
+		return errors.New("no manager has seen the Pod")
+	}
+	return err
 }
