@@ -80,3 +80,39 @@ func TestChangedAnnotationReplacesNoPod(t *testing.T) {
 		assert.Contains(t, before, seen.UID, "no other Pod was created")
 	}
 }
+
+// Clients wait for the name of a Pod to disappear. Each Pod on a node therefore has another name than those before it, whatever ended them.
+// Case daemonset 32.
+// Case broadcastjob 21.
+func TestPodOnANodeHasANameOfItsOwn(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	nodes := e.choose()
+	history := e.watchPods()
+	e.apply(e.daemonManifest("ds"))
+	e.daemonReady("ds", int32(len(nodes)))
+	e.apply(e.daemonManifest("ds", "demo:v1", "demo:v2"))
+	e.daemonUpdated(len(nodes), len(nodes))
+	for _, flags := range [][]string{nil, {"--grace-period=0", "--force"}} {
+		pod := e.podOn(nodes[0])
+		e.kubectl(append([]string{"delete", "pod", pod.Name, "--wait=false"}, flags...)...)
+		e.gone(pod)
+		e.daemonReady("ds", int32(len(nodes)))
+	}
+	e.apply(e.broadcastManifest("job", "600"))
+	for range 2 {
+		e.eventually("the job runs", func(c *require.Assertions, _ context.Context) { c.Len(e.pods("job"), len(nodes)) })
+		pod := e.pods("job")[0]
+		e.kubectl("delete", "pod", pod.Name, "--grace-period=0", "--force")
+		e.gone(&pod)
+	}
+	e.eventually("the job runs", func(c *require.Assertions, _ context.Context) { c.Len(e.pods("job"), len(nodes)) })
+	named := map[string]types.UID{}
+	for _, seen := range history() {
+		if first, found := named[seen.Name]; found {
+			assert.Equal(t, first, seen.UID, seen.Name)
+		}
+		named[seen.Name] = seen.UID
+	}
+	assert.Len(t, named, 3*len(nodes)+2+2)
+}

@@ -580,6 +580,21 @@ func TestPodThatEndsBecauseItIsDeletedIsNotDone(t *testing.T) {
 	}
 }
 
+// Clients wait for the name of a Pod to disappear.
+// Case broadcastjob 21.
+func TestReplacementHasAnotherName(t *testing.T) {
+	w := newWorld(t, append(nodes(1), newJob())...)
+	names := map[string]bool{}
+	for range 5 {
+		w.settle()
+		pod := w.podOn("n1")
+		assert.False(t, names[pod.Name], pod.Name)
+		names[pod.Name] = true
+		require.NoError(t, w.Kube.Tracker().Delete(engine.PodResource, "ns", pod.Name))
+		w.pass(time.Second)
+	}
+}
+
 func TestDeletedNodeIsNotWaitedFor(t *testing.T) {
 	w := newWorld(t, append(nodes(2), newJob())...)
 	w.settle()
@@ -589,7 +604,8 @@ func TestDeletedNodeIsNotWaitedFor(t *testing.T) {
 	assert.Equal(t, v1beta1.BroadcastJobCompleted, w.job().Status.Phase)
 }
 
-// A node never has two Pods, even if the controller is killed between its writes and its caches are old.
+// A node never has two Pods, even if the controller is killed between its writes and its caches are old. A controller that starts waits for
+// caches as new as its start.
 func TestNodeNeverHasTwoPods(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -598,6 +614,7 @@ func TestNodeNeverHasTwoPods(t *testing.T) {
 			switch random.IntN(6) {
 			case 0:
 				w.restart()
+				w.Observe()
 			case 1:
 				if all := w.Pods(); len(all) > 0 {
 					require.NoError(t, w.Kube.Tracker().Delete(engine.PodResource, "ns", all[random.IntN(len(all))].Name))

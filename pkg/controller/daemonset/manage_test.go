@@ -257,6 +257,34 @@ func TestRestartedControllerCreatesNoSecondPod(t *testing.T) {
 	assert.Equal(t, []string{"n1", "n2", "n3"}, w.nodesWithPods())
 }
 
+// Clients wait for the name of a Pod to disappear.
+// Case daemonset 32.
+func TestReplacementHasAnotherName(t *testing.T) {
+	for name, edits := range map[string][]edit{"without surge": nil, "with surge": {maxSurge("1")}} {
+		t.Run(name, func(t *testing.T) {
+			w := rolled(t, "", newSet(edits...), nodes(1))
+			names := map[string]bool{}
+			for _, end := range []func(pod *corev1.Pod){
+				w.lose,
+				func(pod *corev1.Pod) {
+					w.changePod(pod, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
+				},
+				func(*corev1.Pod) { w.edit(image("app:2")) },
+				func(*corev1.Pod) { w.edit(image("app:1")) },
+			} {
+				pod := w.on("n1")
+				assert.False(t, names[pod.Name], pod.Name)
+				names[pod.Name] = true
+				end(pod)
+				w.pass(time.Minute)
+				w.settle()
+				assert.NotEqual(t, pod.UID, w.on("n1").UID)
+			}
+			assert.False(t, names[w.on("n1").Name])
+		})
+	}
+}
+
 func TestSurplusPodOfANodeIsDeleted(t *testing.T) {
 	w := rolled(t, "", newSet(), nodes(1))
 	first := w.on("n1")
@@ -290,6 +318,7 @@ func TestEndedPodThatAFinalizerKeepsDoesNotHoldItsNode(t *testing.T) {
 			w := rolled(t, "", newSet(edits...), nodes(1))
 			kept := w.on("n1")
 			w.changePod(kept, func(p *corev1.Pod) {
+				p.CreationTimestamp = metav1.NewTime(w.Clock.Now().Add(-time.Minute))
 				p.DeletionTimestamp, p.Finalizers, p.Status.Phase = &metav1.Time{Time: w.Clock.Now()}, []string{"example.com/keep"}, corev1.PodFailed
 			})
 			w.settle()

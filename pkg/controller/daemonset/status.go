@@ -1,6 +1,8 @@
 package daemonset
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -38,10 +40,14 @@ func (p *planner) status(outcome *engine.Outcome) v1beta1.DaemonSetStatus {
 		case !at.run:
 			status.NumberMisscheduled++
 		default:
-			// During a surge a node has two Pods. It counts once, by the older one, as in Kubernetes.
-			oldest := at.pods[0]
-			ready := p.Ready(oldest)
 			status.CurrentNumberScheduled++
+			// During a surge a node has two Pods. It counts once, by the older one, as in Kubernetes.
+			first := slices.IndexFunc(at.pods, fills)
+			if first < 0 {
+				continue
+			}
+			oldest := at.pods[first]
+			ready := p.Ready(oldest)
 			status.NumberReady += int32(one(ready))
 			// A Pod that the hook of its deletion holds serves until it is deleted.
 			status.NumberAvailable += int32(one(ready && podstate.AvailableIn(oldest, p.MinReadySeconds, p.Now) == 0))

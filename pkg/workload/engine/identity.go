@@ -22,6 +22,8 @@ type Identity struct {
 	Label string
 	// ReuseClaims keeps the claims of lost Pods for their replacements.
 	ReuseClaims bool
+	// Places is true if each Pod belongs to a node.
+	Places bool
 	// ClaimNames returns the names of claims that the plan needs and that the workload does not control. View.Claim finds them. It
 	// may be nil.
 	ClaimNames func(pods []*corev1.Pod) []string
@@ -40,7 +42,9 @@ func OrdinalIdentity(set string, claimNames func(pods []*corev1.Pod) []string) I
 }
 
 // PlaceIdentity is the identity of Pods that belong to nodes, one for each node. View.PlaceIDs chooses IDs. Such Pods have no claims.
-func PlaceIdentity(workload string) Identity { return Identity{Name: podcontrol.PlaceName(workload)} }
+func PlaceIdentity(workload string) Identity {
+	return Identity{Name: podcontrol.PlaceName(workload), Places: true}
+}
 
 // Instance returns the ID of the instance that a Pod belongs to, or "" if its name is not one that the workload gives. Such a Pod has no
 // claims of the workload.
@@ -75,27 +79,6 @@ func (v *View) NewIDs(n int) (ids []string) {
 		ids = append(ids, podcontrol.NewID(v.random, taken))
 	}
 	return ids
-}
-
-// PlaceIDs returns an instance ID for a Pod to create on each of the nodes. The ID follows from the workload and the node, so a creation
-// that is repeated cannot make a second Pod there. A name is taken while any Pod has it: one that terminates, one that waits for its
-// replacement, and one that the workload no longer controls. Without another name, the node of such a Pod would never get a Pod again.
-func (v *View) PlaceIDs(nodes []string) ([]string, error) {
-	ids, chosen := make([]string, 0, len(nodes)), map[string]bool{}
-	for _, node := range nodes {
-		id, err := podcontrol.PlaceID(v.Object.GetUID(), node, func(id string) (bool, error) {
-			if chosen[id] {
-				return true, nil
-			}
-			pod, err := v.podNamed(v.Object.GetNamespace(), podcontrol.PodName(v.Identity.Name, id))
-			return pod != nil, err
-		})
-		if err != nil {
-			return nil, err
-		}
-		ids, chosen[id] = append(ids, id), true
-	}
-	return ids, nil
 }
 
 // instancesWithPods returns the IDs of the instances that have a Pod in any state. The caller owns the map.

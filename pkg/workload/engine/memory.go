@@ -24,6 +24,8 @@ type memory struct {
 	attempted map[string]time.Time
 	// unresolved are the names of Pods for which both a write and the read after it got no answer.
 	unresolved []string
+	// places are the last Pods on nodes, by the name of the node.
+	places map[string]placed
 	// generation is that of the workload in the last pass, if that pass stopped early, or 0.
 	generation int64
 }
@@ -59,7 +61,7 @@ func (m *memories) of(owner types.UID) memory {
 func (m *memories) keep(owner types.UID, kept memory) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if len(kept.sightings) == 0 && len(kept.attempted)+len(kept.unresolved) == 0 && kept.generation == 0 {
+	if len(kept.sightings) == 0 && len(kept.attempted)+len(kept.unresolved)+len(kept.places) == 0 && kept.generation == 0 {
 		delete(m.all, owner)
 		return
 	}

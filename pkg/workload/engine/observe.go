@@ -67,6 +67,7 @@ func (e *Engine) Observe(target *Target) (*View, error) {
 		return nil, err
 	}
 	v.judgeUpdates()
+	v.seePlaces()
 	return v, nil
 }
 

@@ -16,19 +16,15 @@ const (
 	maxPodName = 63
 )
 
-// PlaceID returns the ID of an instance that belongs to a node. It is the same for the same node, unless it is taken. The API server
-// therefore refuses a second Pod of the owner on the node, even if the controller was killed before it saw the first one.
-func PlaceID(owner types.UID, node string, taken func(id string) (bool, error)) (string, error) {
+// NextPlaceID returns the ID that follows another one in the sequence of IDs for a node. The sequence begins after "". It depends on nothing
+// else, so a creation that is repeated has the same name, and the API server refuses a second Pod of the owner on the node.
+func NextPlaceID(owner types.UID, node, last string) string {
 	for attempt := uint64(0); ; attempt++ {
 		h := fnv.New64a()
-		_, _ = h.Write([]byte(string(owner) + "/" + node + "/" + strconv.FormatUint(attempt, 10)))
+		_, _ = h.Write([]byte(string(owner) + "/" + node + "/" + last + "/" + strconv.FormatUint(attempt, 10)))
 		digits := rand.SafeEncodeString(strconv.FormatUint(h.Sum64(), 36))
-		if len(digits) < placeLength {
-			continue
-		}
-		id := digits[len(digits)-placeLength:]
-		if used, err := taken(id); err != nil || !used {
-			return id, err
+		if len(digits) >= placeLength {
+			return digits[len(digits)-placeLength:]
 		}
 	}
 }
