@@ -116,3 +116,36 @@ func TestPodOnANodeHasANameOfItsOwn(t *testing.T) {
 	}
 	assert.Len(t, named, 3*len(nodes)+2+2)
 }
+
+// A CloneSet is deleted without its Pods, and created again. It takes its Pods back, and nothing restarts. A Pod of a user that matches the
+// selector stays alone.
+// Case cloneset 40.
+func TestKeptPodsOfACloneSetAreAdopted(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	of := func(image string) string {
+		return manifest("web", "demo:v1", image, "  template:", "  volumeClaimTemplates:\n  - metadata: {name: data}\n"+
+			"    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}\n  template:")
+	}
+	e.apply(of("demo:v1"))
+	e.ready("web", 3)
+	before := containerIDs(e.pods("web"))
+	e.kubectl("delete", "clonesets.apps.kruise.io/web", "--cascade=orphan")
+	for _, pod := range e.pods("web") {
+		require.Empty(t, pod.OwnerReferences)
+	}
+	e.kubectl("run", "alone", "--image=kruise.local/demo:v1", "--labels=app=web")
+	e.apply(of("demo:v1"))
+	e.ready("web", 3)
+	e.said("NotAdopted", "alone")
+	assert.Equal(t, "CloneSet CloneSet CloneSet", e.kubectl("get", "persistentvolumeclaims", "-o", "jsonpath={.items[*].metadata.ownerReferences[*].kind}"))
+	e.apply(of("demo:v2"))
+	e.ready("web", 3)
+	kept := 0
+	for uid := range containerIDs(e.pods("web")) {
+		if _, found := before[uid]; found {
+			kept++
+		}
+	}
+	assert.Equal(t, 3, kept, "all were updated in place")
+}

@@ -3,6 +3,7 @@ package cloneset
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/controller/controllertest"
 )
 
@@ -159,22 +161,80 @@ func TestFailedPodIsReplacedWithItsVolume(t *testing.T) {
 	assert.Len(t, left.Items, 2)
 }
 
-// The owner of a Pod was removed, and its labels stay: by a user, or by the garbage collector after a deletion that keeps the Pods. The
-// Pod still uses its claims, and another one replaces it.
+// The owner of a Pod was removed: by a user, or by the garbage collector after a deletion that keeps the Pods. A Pod that has the label of
+// its instance is adopted. Another one still uses its claims, gets them, and another Pod replaces it.
+// Case cloneset 40.
 func TestPodWithoutItsOwnerKeepsItsClaims(t *testing.T) {
 	for name, reuse := range map[string]bool{"claims are reused": true, "claims are not reused": false} {
-		t.Run(name, func(t *testing.T) {
-			w := rolled(t, "", newSet(1, withClaims("data"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = reuse }))
-			pod := w.names()[0]
-			w.change(pod, func(p *corev1.Pod) { p.OwnerReferences = nil })
-			_ = w.passes(2) // With reuse, the first creation finds that the name is taken.
-			w.settle()
-			claim, found := w.claimsByName()["data-"+pod]
-			require.True(t, found)
-			assert.Equal(t, pod, metav1.GetControllerOf(&claim).Name)
-			assert.Len(t, w.Pods(), 2)
-		})
+		for name, stranger := range map[string]bool{name: false, name + ", without the label": true} {
+			t.Run(name, func(t *testing.T) {
+				w := rolled(t, "", newSet(1, withClaims("data"), func(s *v1beta1.CloneSetSpec) { s.ScaleStrategy.EnablePVCReuse = reuse }))
+				pod := w.names()[0]
+				w.change(pod, func(p *corev1.Pod) {
+					p.OwnerReferences = nil
+					if stranger {
+						delete(p.Labels, pub.CloneSetInstanceIDKey)
+					}
+				})
+				_ = w.passes(2) // With reuse, the first creation finds that the name is taken.
+				w.settle()
+				claim, found := w.claimsByName()["data-"+pod]
+				require.True(t, found)
+				told := func() int { return strings.Count(strings.Join(w.Events(), "\n"), "Warning NotAdopted ") }
+				if stranger {
+					assert.Equal(t, pod, metav1.GetControllerOf(&claim).Name)
+					assert.Len(t, w.Pods(), 2)
+					assert.Equal(t, 1, told())
+					return
+				}
+				assert.Equal(t, "web", metav1.GetControllerOf(&claim).Name)
+				require.Len(t, w.Pods(), 1)
+				assert.True(t, metav1.IsControlledBy(w.Pods()[0], w.set()))
+				assert.Zero(t, told())
+			})
+		}
 	}
+}
+
+// A CloneSet that was deleted without its Pods, and created again, has the same Pods, claims and revisions. Nothing is created or restarted.
+// Case cloneset 40.
+func TestKeptPodsAreAdopted(t *testing.T) {
+	w := rolled(t, "", newSet(3, withClaims("data"), image("app:2")))
+	before, kept := w.names(), w.claimsByName()
+	revisions, err := w.Kube.AppsV1().ControllerRevisions("ns").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	for _, pod := range w.Pods() {
+		w.change(pod.Name, func(p *corev1.Pod) { p.OwnerReferences = nil })
+	}
+	for name := range kept {
+		claim := kept[name]
+		claim.OwnerReferences = nil
+		w.Update(&claim)
+	}
+	for i := range revisions.Items {
+		revisions.Items[i].OwnerReferences = nil
+		w.Update(&revisions.Items[i])
+	}
+	again := newSet(3, withClaims("data"), image("app:2"))
+	again.UID = "again"
+	require.NoError(t, w.Kruise.Tracker().Delete(clonesets, "ns", "web"))
+	w.Add(again)
+	w.Writes()
+	assert.NotContains(t, w.settle(), "create pods")
+	assert.Equal(t, before, w.names())
+	for _, pod := range w.Pods() {
+		assert.True(t, metav1.IsControlledBy(pod, again), pod.Name)
+	}
+	claims := w.claimsByName()
+	assert.Len(t, claims, len(kept))
+	for name := range claims {
+		claim := claims[name]
+		assert.True(t, metav1.IsControlledBy(&claim, again), name)
+	}
+	now, err := w.Kube.AppsV1().ControllerRevisions("ns").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, now.Items, len(revisions.Items))
+	assert.EqualValues(t, 3, w.set().Status.UpdatedReadyReplicas)
 }
 
 // A Pod without its owner that is ending leaves its name and its claims to the next Pod of the workload.

@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
@@ -54,6 +55,7 @@ func New(deps controller.Deps, options Options) (*reconcile.Controller, error) {
 // build makes the reconciler and its skeleton, so that tests can use the reconciler without a queue.
 func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*v1beta1.CloneSet]) {
 	core, sets := deps.KubeInformers.Core().V1(), deps.KruiseInformers.Apps().V1beta1().CloneSets()
+	revisions := deps.KubeInformers.Apps().V1().ControllerRevisions()
 	r := &Reconciler{nodes: core.Nodes().Lister(), sets: deps.Kruise.AppsV1beta1(), settings: settingsFrom(deps, options)}
 	c := controller.For(deps, Name, sets, r.Reconcile)
 	// The guard tracks CloneSets themselves, because a pass reads back what the last pass wrote into status and podsToDelete.
@@ -63,10 +65,12 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r.engine = &engine.Engine{
 		Server: engine.NewServer(deps.Kube), Guard: c.Guard(), Budget: c.Budget(), Recorder: c.Recorder(), Clock: deps.Clock,
 		Caches: engine.Caches{
-			Pods:   controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods(), r.settings.filters()...)),
-			Claims: controller.OwnedIn[*corev1.PersistentVolumeClaim](c.Owns(engine.ClaimResource, core.PersistentVolumeClaims())),
-			Revisions: controller.OwnedIn[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource,
-				deps.KubeInformers.Apps().V1().ControllerRevisions())),
+			Pods:            controller.OwnedIn[*corev1.Pod](c.Owns(engine.PodResource, core.Pods(), r.settings.filters()...)),
+			Claims:          controller.OwnedIn[*corev1.PersistentVolumeClaim](c.Owns(engine.ClaimResource, core.PersistentVolumeClaims())),
+			Claim:           controller.NamedIn[*corev1.PersistentVolumeClaim](core.PersistentVolumeClaims()),
+			Revisions:       controller.OwnedIn[*appsv1.ControllerRevision](c.Owns(engine.RevisionResource, revisions)),
+			Orphans:         c.Adopts(sets, core.Pods(), func(set *v1beta1.CloneSet) *metav1.LabelSelector { return set.Spec.Selector }),
+			OrphanRevisions: c.OrphanRevisions(revisions),
 		},
 	}
 	r.downloads = c.Downloads(features.PreDownloadImageForInPlaceUpdate, r.engine)

@@ -84,6 +84,9 @@ func (s *settings) target(set *v1beta1.CloneSet, selector labels.Selector) (*eng
 		Lifecycle: set.Spec.Lifecycle, Policy: kinds.RollingUpdateOf(set).PodUpdatePolicy, GraceSeconds: graceSeconds(set), InPlace: s.inPlace,
 		Stopped:    kinds.RollingUpdateOf(set).Paused || onDelete(set),
 		Compatible: s.compatible(set), Stamp: podcontrol.StampFullName,
+		// Only CloneSets give their Pods this label.
+		Adopts:    func(pod *corev1.Pod) bool { return pod.Labels[pub.CloneSetInstanceIDKey] != "" },
+		Strange:   "they do not have the label " + pub.CloneSetInstanceIDKey,
 		Picked:    func(pod *corev1.Pod) bool { return picked.Has(pod.Name) },
 		Identity:  engine.RandomIdentity(set.Name, pub.CloneSetInstanceIDKey, set.Spec.ScaleStrategy.EnablePVCReuse),
 		HashLabel: pub.PodTemplateHashKey,
@@ -91,7 +94,7 @@ func (s *settings) target(set *v1beta1.CloneSet, selector labels.Selector) (*eng
 			Format:  history.PodTemplates,
 			Content: history.Content{Data: data, Labels: set.Spec.Template.Labels, Annotations: set.Annotations},
 			Current: set.Status.CurrentRevision, CollisionCount: set.Status.CollisionCount, Limit: defaultHistoryLimit,
-			Annotate: annotateClaims(claims),
+			Adopts: true, Annotate: annotateClaims(claims),
 		},
 		CreateFailed: failed(set, v1beta1.CloneSetConditionFailedScale), UpdateFailed: failed(set, v1beta1.CloneSetConditionFailedUpdate),
 	}

@@ -80,6 +80,7 @@ func (r *Reconciler) target(set *v1beta1.StatefulSet, selector labels.Selector, 
 			_, ours := ordinals.Of(set.Name, pod)
 			return ours
 		},
+		Strange: "their names are not names of this StatefulSet",
 		Fresh: func(ctx context.Context) (metav1.Object, error) {
 			return r.sets.StatefulSets(set.Namespace).Get(ctx, set.Name, metav1.GetOptions{})
 		},

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kruise.io/kruise/pkg/delay"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 // claimIndex finds the claims of instances. A claim is controlled by the workload or by a Pod. A claim that a Pod controls is
@@ -54,8 +55,15 @@ func (v *View) ClaimsOf(pod *corev1.Pod) []*corev1.PersistentVolumeClaim {
 
 // Creatable returns how many of the missing Pods can be created now. Lost Pods are replaced with their claims, but not yet: until a lost
 // Pod is deleted, no Pod with its name can be created, and its node may still write to its volume. A Pod created meanwhile would get new
-// claims. Claims without a Pod can be used at once, so they wait for no lost Pod, which may be on a node that is gone.
+// claims. Claims without a Pod can be used at once, so they wait for no lost Pod, which may be on a node that is gone. Pods that the pass
+// adopts are not missing.
 func (v *View) Creatable(missing int) int {
+	for _, pod := range v.Orphans {
+		if podstate.Active(pod) {
+			missing--
+		}
+	}
+	missing = max(0, missing)
 	if !v.Identity.ReuseClaims {
 		return missing
 	}
@@ -120,7 +128,7 @@ func (v *View) claimMoves(deleted map[types.UID]bool) (moves []claimMove) {
 		return nil
 	}
 	active, inactive := map[string]bool{}, map[string]*corev1.Pod{}
-	for _, pod := range slices.Concat(v.Pods, v.Released) {
+	for _, pod := range slices.Concat(v.Pods, v.Released, v.Orphans) {
 		active[v.Instance(pod)] = true
 	}
 	for _, pod := range v.Inactive {
@@ -153,7 +161,8 @@ func (v *View) claimsWait() (wait time.Duration) {
 
 // mounted reports whether an active Pod uses the claim, whatever instance the Pod belongs to.
 func (v *View) mounted(claim string) bool {
-	return slices.ContainsFunc(v.Pods, func(pod *corev1.Pod) bool { return mounts(pod, claim) })
+	uses := func(pod *corev1.Pod) bool { return mounts(pod, claim) }
+	return slices.ContainsFunc(v.Pods, uses) || slices.ContainsFunc(v.Orphans, uses)
 }
 
 // mounts reports whether the Pod uses the claim.

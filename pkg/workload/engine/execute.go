@@ -43,6 +43,7 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	outcome.Add(Scale, x.resolve(ctx))
 	outcome.Add(Scale, x.disown(ctx))
 	outcome.Add(Scale, x.adopt(ctx))
+	x.tellStrangers()
 	adopted, err := x.adoptRevisions(ctx)
 	outcome.Add(Update, err)
 	settled := v.settle(plan)

@@ -26,6 +26,8 @@ type memory struct {
 	unresolved []string
 	// places are the last Pods on nodes, by the name of the node.
 	places map[string]placed
+	// strangers are the Pods that an event has named.
+	strangers map[types.UID]bool
 	// generation is that of the workload in the last pass, if that pass stopped early, or 0.
 	generation int64
 }
@@ -61,7 +63,7 @@ func (m *memories) of(owner types.UID) memory {
 func (m *memories) keep(owner types.UID, kept memory) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if len(kept.sightings) == 0 && len(kept.attempted)+len(kept.unresolved)+len(kept.places) == 0 && kept.generation == 0 {
+	if len(kept.sightings) == 0 && len(kept.attempted)+len(kept.unresolved)+len(kept.places)+len(kept.strangers) == 0 && kept.generation == 0 {
 		delete(m.all, owner)
 		return
 	}

@@ -37,7 +37,7 @@ type Caches struct {
 	OrphanRevisions func(namespace string, selector labels.Selector) ([]*appsv1.ControllerRevision, error)
 	// Pod returns the Pod with a name, or nil. It is nil for kinds whose Pods belong to no nodes.
 	Pod func(namespace, name string) (*corev1.Pod, error)
-	// Claim returns the claim with a name, or nil. It is nil for kinds that control all their claims.
+	// Claim returns the claim with a name, or nil. It is nil for kinds without claims.
 	Claim func(namespace, name string) (*corev1.PersistentVolumeClaim, error)
 }
 
@@ -47,7 +47,7 @@ func (e *Engine) Observe(target *Target) (*View, error) {
 	v := &View{
 		Target: target, Now: e.Clock.Now(), memory: e.memories.of(target.Object.GetUID()), random: e.random(), podNamed: e.Caches.Pod,
 		progress: map[types.UID]inplace.Progress{}, templates: map[string]*corev1.PodTemplateSpec{},
-		changes: map[[2]string]*inplace.Change{},
+		changes: map[[2]string]*inplace.Change{}, orphanClaims: map[types.UID][]*corev1.PersistentVolumeClaim{},
 	}
 	pods, err := e.Caches.Pods(target.Object)
 	if err != nil {
@@ -55,6 +55,9 @@ func (e *Engine) Observe(target *Target) (*View, error) {
 	}
 	v.sortPods(pods)
 	if err := v.findOrphans(&e.Caches); err != nil {
+		return nil, err
+	}
+	if err := v.findOrphanClaims(&e.Caches); err != nil {
 		return nil, err
 	}
 	if err := v.indexClaims(&e.Caches); err != nil {
@@ -88,8 +91,8 @@ func (v *View) sortPods(all []*corev1.Pod) {
 	}
 }
 
-// findOrphans lists the Pods to adopt. A workload that is being deleted adopts nothing. The cache may not show the deletion
-// yet, so adopt asks the API server before it writes.
+// findOrphans lists the Pods to adopt, and those that are left alone. A workload that is being deleted adopts nothing. The cache may not
+// show the deletion yet, so adopt asks the API server before it writes.
 func (v *View) findOrphans(caches *Caches) error {
 	if v.Adopts == nil || caches.Orphans == nil || v.Object.GetDeletionTimestamp() != nil {
 		return nil
@@ -100,8 +103,37 @@ func (v *View) findOrphans(caches *Caches) error {
 	}
 	for _, pod := range orphans {
 		// A Pod that ended still has the name that its replacement needs, so it is adopted too.
-		if pod.DeletionTimestamp == nil && v.Adopts(pod) {
+		switch {
+		case pod.DeletionTimestamp != nil:
+		case v.Adopts(pod):
 			v.Orphans = append(v.Orphans, pod)
+		default:
+			v.strangers = append(v.strangers, pod)
+		}
+	}
+	return nil
+}
+
+// findOrphanClaims finds the claims that the Pods to adopt mount, and that have no controller either. Only workloads that control their
+// claims adopt them.
+func (v *View) findOrphanClaims(caches *Caches) error {
+	if caches.Claims == nil || caches.Claim == nil {
+		return nil
+	}
+	for _, pod := range v.Orphans {
+		id := v.Instance(pod)
+		for i := range pod.Spec.Volumes {
+			source := pod.Spec.Volumes[i].PersistentVolumeClaim
+			if source == nil || id == "" {
+				continue
+			}
+			claim, err := caches.Claim(pod.Namespace, source.ClaimName)
+			if err != nil {
+				return err
+			}
+			if claim != nil && claim.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(claim) == nil && v.instanceOf(claim) == id {
+				v.orphanClaims[pod.UID] = append(v.orphanClaims[pod.UID], claim)
+			}
 		}
 	}
 	return nil

@@ -3,8 +3,12 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // disown removes the owner from Pods that the selector no longer matches. Their claims move to the Pods first: a claim that
@@ -43,8 +47,8 @@ func (x *execution) mayAct(ctx context.Context) (bool, error) {
 	return fresh.GetUID() == owner.GetUID() && fresh.GetDeletionTimestamp() == nil, nil
 }
 
-// adopt makes the workload the controller of Pods that have none. The adopted Pods are part of the next pass, so this one runs
-// no stage that updates.
+// adopt makes the workload the controller of Pods that have none, after their claims. The adopted Pods are part of the next pass, so this
+// one runs no stage that updates.
 func (x *execution) adopt(ctx context.Context) error {
 	orphans, owner := x.view.Orphans, x.view.Object
 	if len(orphans) == 0 {
@@ -54,6 +58,11 @@ func (x *execution) adopt(ctx context.Context) error {
 		return err
 	}
 	return x.Each(len(orphans), func(i int) error {
+		for _, claim := range x.view.orphanClaims[orphans[i].UID] {
+			if err := x.moveClaim(ctx, claimMove{claim: claim}); err != nil {
+				return err
+			}
+		}
 		written, err := x.Server.AdoptPod(ctx, orphans[i], x.view.OwnerRef())
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -65,6 +74,34 @@ func (x *execution) adopt(ctx context.Context) error {
 		x.Guard.Wrote(owner.GetUID(), PodResource.GroupResource(), written.ResourceVersion)
 		return nil
 	})
+}
+
+// maxNamed is how many Pods an event names.
+const maxNamed = 10
+
+// tellStrangers names the Pods that match the selector and are not adopted, each of them once.
+func (x *execution) tellStrangers() {
+	v := x.view
+	told := map[types.UID]bool{}
+	var names []string
+	for _, pod := range v.strangers {
+		told[pod.UID] = true
+		if !v.memory.strangers[pod.UID] {
+			names = append(names, pod.Name)
+		}
+	}
+	v.memory.strangers = told
+	if len(names) == 0 || v.Strange == "" {
+		return
+	}
+	slices.Sort(names)
+	list := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if more := len(names) - maxNamed; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	x.Recorder.Eventf(v.Object, corev1.EventTypeWarning, "NotAdopted",
+		"These Pods match the selector and have no controller, but are not adopted, because %s: %s. "+
+			"To keep them apart, change their labels. Otherwise, delete them", v.Strange, list)
 }
 
 // adoptRevisions makes the workload the controller of revisions that have none. It returns whether there were any, even if they

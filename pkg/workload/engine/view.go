@@ -39,6 +39,10 @@ type View struct {
 	unowned []*appsv1.ControllerRevision
 	// progress is the progress of in-place updates, by Pod UID. Pods whose updates were judged before have no entry.
 	progress map[types.UID]inplace.Progress
+	// strangers are Pods that match the selector, have no controller and are not to be adopted. orphanClaims are the claims to adopt
+	// together with a Pod, by the UID of the Pod.
+	strangers    []*corev1.Pod
+	orphanClaims map[types.UID][]*corev1.PersistentVolumeClaim
 	// unreadable says why the updates of some Pods could not be judged.
 	unreadable error
 	// memory is what the last pass handed over. random returns the random part of a name, and podNamed the Pod that has a name.
