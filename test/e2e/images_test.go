@@ -199,13 +199,19 @@ func TestPullSecretsReachTheirNodeAlone(t *testing.T) {
 
 	s.pull()
 	e.pulled("private")
-	e.eventually("the copy goes", func(c *require.Assertions, ctx context.Context) {
+	named := 0
+	e.eventually("the copy goes, and names the completed job until then", func(c *require.Assertions, ctx context.Context) {
 		copies, err := e.core.CoreV1().Secrets("kruise-daemon-config").List(ctx, metav1.ListOptions{})
 		c.NoError(err)
 		for _, copied := range copies.Items {
+			if copied.Annotations["imagepulljobs.kruise.io/source-key"] == e.namespace+"/credentials" {
+				require.Equal(t, e.namespace+"/private", copied.Annotations["imagepulljobs.kruise.io/references"])
+				named++
+			}
 			c.NotEqual(e.namespace+"/credentials", copied.Annotations["imagepulljobs.kruise.io/source-key"])
 		}
 	})
+	assert.Positive(t, named)
 }
 
 // Case image-predownload 41.

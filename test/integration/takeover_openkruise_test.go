@@ -46,8 +46,13 @@ func (o *old) openKruise(t *testing.T) {
 			unstructured.RemoveNestedField(created.Object, "spec", "selector")
 		}
 		_, err := o.client(created).Create(t.Context(), created, metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) {
+		if apierrors.IsAlreadyExists(err) && object.GetKind() == "ServiceAccount" {
 			continue // The shared installation has an account of this name.
+		}
+		if apierrors.IsAlreadyExists(err) {
+			// Another test has installed an object of our chart under this name.
+			require.NoError(t, o.client(created).Delete(t.Context(), created.GetName(), metav1.DeleteOptions{}))
+			_, err = o.client(created).Create(t.Context(), created, metav1.CreateOptions{})
 		}
 		require.NoError(t, err, "%s %s", object.GetKind(), object.GetName())
 	}

@@ -93,7 +93,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r.byOwner = c.Index(ours.NodeImages(), imagetag.OwnersIndex, imagetag.IndexOwners)
 	r.selected = c.PodsByLabels(pods)
 	r.agents = c.Agents(pods, deps.KubeInformers.Core().V1().Nodes(), options.Namespace, nil)
-	r.copies = &copies{kube: deps.Kube, namespace: options.PullSecretsNamespace, guard: r.guard, clock: deps.Clock}
+	r.copies = &copies{kube: deps.Kube, jobs: r.jobs, namespace: options.PullSecretsNamespace, guard: r.guard, clock: deps.Clock}
 	r.copies.indexer = c.Index(copied, sourceIndex, indexSource)
 	c.Index(copied, referenceIndex, indexReferences)
 	c.Index(copied, namespaceIndex, indexNamespace)

@@ -53,6 +53,14 @@ func (r *Reconciler) release(ctx context.Context, job *v1beta1.ImagePullJob) err
 	if err := r.copies.release(ctx, job, nil); err != nil {
 		return err
 	}
+	return r.free(ctx, job)
+}
+
+// free removes the job's finalizer.
+func (r *Reconciler) free(ctx context.Context, job *v1beta1.ImagePullJob) error {
+	if !slices.Contains(job.Finalizers, pub.DeletionProtectionFinalizer) {
+		return nil
+	}
 	freed := job.DeepCopy()
 	freed.Finalizers = slices.DeleteFunc(freed.Finalizers, func(name string) bool { return name == pub.DeletionProtectionFinalizer })
 	return r.update(ctx, freed)
@@ -88,16 +96,20 @@ func (r *Reconciler) update(ctx context.Context, job *v1beta1.ImagePullJob) erro
 	return nil
 }
 
-// finish releases what a finished job holds, and deletes the job after its TTL. An endless job has no TTL.
+// finish deletes the copies that no running job uses, and deletes the job after its TTL. An endless job has no TTL. The copies name the job
+// as long as they exist, because clients look for it there. If the job is deleted first, absent releases them.
 func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
-	if err := r.release(ctx, job); err != nil {
+	if err := r.free(ctx, job); err != nil {
 		return reconcile.Result{}, err
 	}
-	if endless(job) {
-		return reconcile.Result{}, nil
+	wait, err := r.copies.reapOf(ctx, job)
+	if err != nil || endless(job) {
+		return reconcile.Result{RequeueAfter: wait}, err
 	}
-	return controller.DeleteExpired(ctx, r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace), job,
+	result, err := controller.DeleteExpired(ctx, r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace), job,
 		job.Status.CompletionTime, job.Spec.CompletionPolicy.TTLSecondsAfterFinished, r.clock.Now())
+	result.RequeueAfter = delay.Sooner(result.RequeueAfter, wait)
+	return result, err
 }
 
 // pull counts the nodes, asks more of them, and updates the status. The status is written even if asking failed, and the errors are

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ import (
 
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/controller/consistency"
+	"kruise.io/kruise/pkg/delay"
+	listers "kruise.io/kruise/pkg/generated/listers/apps/v1beta1"
 	"kruise.io/kruise/pkg/reconcile"
 )
 
@@ -31,6 +34,7 @@ type copies struct {
 	// indexer is the cache of the copies. Sources are read by name and never cached, because a cache would need permission to list
 	// all Secrets.
 	indexer   cache.Indexer
+	jobs      listers.ImagePullJobLister
 	namespace string
 	guard     *consistency.Guard
 	clock     clock.PassiveClock
@@ -158,7 +162,31 @@ func (c *copies) ensure(ctx context.Context, source *corev1.Secret, job *v1beta1
 			return "", err
 		}
 	}
-	return existing.Name, c.change(ctx, existing, job, func(copied *corev1.Secret) { refresh(copied, source, keyOf(job)) })
+	return existing.Name, c.change(ctx, existing, job, func(copied *corev1.Secret) {
+		refresh(copied, source, keyOf(job))
+		if users := referencesOf(copied.Annotations[referencesKey]); len(users) > maxReferences {
+			setReferences(copied, slices.DeleteFunc(users, c.finished))
+		}
+	})
+}
+
+// maxReferences is how many jobs a copy can name before those that have finished are removed. Annotations have a maximum size.
+const maxReferences = 100
+
+// finished reports whether a job has finished. A job that is not in the cache may be new.
+func (c *copies) finished(key string) bool {
+	job := c.user(key)
+	return job != nil && job.Status.CompletionTime != nil
+}
+
+// user returns a job that a copy names, or nil if it is not in the cache.
+func (c *copies) user(key string) *v1beta1.ImagePullJob {
+	namespace, name, _ := strings.Cut(key, "/")
+	job, err := c.jobs.ImagePullJobs(namespace).Get(name)
+	if err != nil {
+		return nil
+	}
+	return job
 }
 
 // create creates the copy of a source, or returns the one that another job has created just now. The type of a Secret cannot change. So
@@ -225,6 +253,42 @@ func (c *copies) removeUser(ctx context.Context, copied *corev1.Secret, job *v1b
 // isUnused reports whether a Secret is a copy without users. A Secret that is no copy is never unused, so reap cannot delete it.
 func isUnused(copied *corev1.Secret) bool {
 	return sourceOf(copied) != "" && len(referencesOf(copied.Annotations[referencesKey])) == 0
+}
+
+// reapOf deletes the copies of a finished job that no running job has used for unusedAge. It returns the time until the next one is due, or
+// zero. A job that is not in the cache may be new, so its copies stay. If it is gone, absent removes it from the users.
+func (c *copies) reapOf(ctx context.Context, job *v1beta1.ImagePullJob) (wait time.Duration, err error) {
+	items, err := c.indexer.ByIndex(referenceIndex, keyOf(job))
+	if err != nil {
+		return 0, fmt.Errorf("list pull secrets: %w", err)
+	}
+	var failures []error
+	for _, item := range items {
+		copied, ok := item.(*corev1.Secret)
+		if !ok || copied.DeletionTimestamp != nil {
+			continue
+		}
+		var last time.Time
+		used := false
+		for _, key := range referencesOf(copied.Annotations[referencesKey]) {
+			user := c.user(key)
+			if used = used || user == nil || user.Status.CompletionTime == nil; used {
+				break
+			}
+			if user.Status.CompletionTime.After(last) {
+				last = user.Status.CompletionTime.Time
+			}
+		}
+		if used {
+			continue
+		}
+		if left := unusedAge - c.clock.Since(last); left > 0 {
+			wait = delay.Sooner(wait, left)
+			continue
+		}
+		failures = append(failures, c.remove(ctx, copied))
+	}
+	return wait, errors.Join(failures...)
 }
 
 // reap deletes a copy that has had no users for unusedAge. Its key is that of the copy, where no job has that name.

@@ -1,6 +1,7 @@
 package imagepulljob
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,14 @@ func (w *world) copies() []corev1.Secret {
 	return list.Items
 }
 
+// users returns the jobs that the only copy names.
+func (w *world) users() []string {
+	w.t.Helper()
+	all := w.copies()
+	require.Len(w.t, all, 1)
+	return referencesOf(all[0].Annotations[referencesKey])
+}
+
 // reap lets the time pass after which copies without users are deleted, and reconciles all of them.
 func (w *world) reap() {
 	w.t.Helper()
@@ -79,7 +88,8 @@ func TestSecretIsCopiedWhileTheJobRuns(t *testing.T) {
 
 	w.answer("n1", v1beta1.ImagePhaseSucceeded)
 	w.settle("a")
-	w.reap()
+	w.pass(unusedAge)
+	w.Step("ns", "a")
 	assert.Empty(t, w.copies())
 	assert.Empty(t, w.job("a").Finalizers)
 	assert.NotNil(t, w.job("a").Status.CompletionTime)
@@ -157,30 +167,53 @@ func TestCopyOfAJobThatTheCacheLacksStays(t *testing.T) {
 	assert.Equal(t, "ns/a", w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
 }
 
-// A second job soon after the first uses the same copy, and the agents never miss it.
+// A second job soon after the first uses the same copy, and the agents never miss it. Clients look for a job in the references, also when it
+// has completed.
 func TestCopyStaysForJobsThatFollow(t *testing.T) {
 	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), newJob("b", with("s")), source("one"))...)
 	w.step("a")
-	uid, name := w.copies()[0].UID, w.copies()[0].Name
+	uid := w.copies()[0].UID
 	w.answer("n1", v1beta1.ImagePhaseSucceeded)
 	w.settle("a")
+	assert.Equal(t, []string{"ns/a"}, w.users())
+	assert.Equal(t, unusedAge, w.Step("ns", "a"))
+	w.pass(unusedAge - time.Second)
+	assert.Equal(t, time.Second, w.Step("ns", "a"))
+
+	w.step("b")
+	w.pass(time.Second)
+	assert.Zero(t, w.Step("ns", "a"))
 	require.Len(t, w.copies(), 1)
-	assert.Empty(t, w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
+	assert.Equal(t, uid, w.copies()[0].UID)
+	assert.Equal(t, []string{"ns/a", "ns/b"}, w.users())
+
+	w.answer("n1", v1beta1.ImagePhaseSucceeded)
+	w.settle("b")
+	assert.Equal(t, unusedAge, w.Step("ns", "a"), "the time starts again")
+	w.pass(unusedAge)
+	w.Step("ns", "a")
+	assert.Empty(t, w.copies())
+}
+
+// A job that uses a copy is deleted, so the copy has no users left.
+func TestCopyWithoutUsersIsDeleted(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), newJob("b", with("s")), source("one"))...)
+	w.step("a")
+	name := w.copies()[0].Name
+	remove := func(job string) {
+		w.edit(job, func(job *v1beta1.ImagePullJob) { job.DeletionTimestamp = &metav1.Time{Time: now} })
+		w.settle(job)
+	}
+	remove("a")
+	assert.Empty(t, w.users())
 	w.Observe()
 	assert.Equal(t, []types.NamespacedName{{Namespace: pub.DaemonConfigNamespace, Name: name}}, secretChanged(nil, &w.copies()[0]))
 	assert.Equal(t, unusedAge, w.Step(pub.DaemonConfigNamespace, name))
 	w.pass(unusedAge - time.Second)
-	assert.Equal(t, time.Second, w.Step(pub.DaemonConfigNamespace, name))
-
 	w.step("b")
 	w.pass(time.Second)
 	assert.Zero(t, w.Step(pub.DaemonConfigNamespace, name))
-	require.Len(t, w.copies(), 1)
-	assert.Equal(t, uid, w.copies()[0].UID)
-	assert.Equal(t, "ns/b", w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
-
-	w.answer("n1", v1beta1.ImagePhaseSucceeded)
-	w.settle("b")
+	remove("b")
 	assert.Equal(t, unusedAge, w.Step(pub.DaemonConfigNamespace, name), "the time starts again")
 	w.pass(unusedAge)
 	unused := w.copies()[0]
@@ -191,6 +224,42 @@ func TestCopyStaysForJobsThatFollow(t *testing.T) {
 		w.Step(key.Namespace, key.Name)
 	}
 	assert.Empty(t, w.r.copies.unused, "nothing is kept of a copy that is deleted")
+}
+
+// A completed job that is deleted is no user any more. The copy of a job that the cache lacks stays.
+func TestDeletedJobLeavesTheUsersOfACopy(t *testing.T) {
+	w := newWorld(t, append(nodeImages(2), newJob("a", with("s"), named("n1")), newJob("b", with("s"), named("n2")), source("one"))...)
+	w.step("a")
+	w.step("b")
+	w.answer("n1", v1beta1.ImagePhaseSucceeded)
+	w.settle("a")
+	require.NoError(t, w.Kruise.Tracker().Delete(v1beta1.SchemeGroupVersion.WithResource("imagepulljobs"), "ns", "a"))
+	w.answer("n2", v1beta1.ImagePhaseSucceeded)
+	w.settle("b")
+	w.pass(unusedAge)
+	w.Step("ns", "b")
+	require.Len(t, w.copies(), 1, "the cache does not say yet what became of the other")
+	w.step("a")
+	assert.Equal(t, []string{"ns/b"}, w.users())
+	w.Step("ns", "b")
+	assert.Empty(t, w.copies())
+}
+
+func TestCopyNamesALimitedNumberOfCompletedJobs(t *testing.T) {
+	w := newWorld(t, append(nodeImages(1), newJob("a", with("s")), newJob("b", with("s")), source("one"))...)
+	w.step("a")
+	var jobs []string
+	for i := range maxReferences {
+		job := newJob(fmt.Sprint("done-", i), with("s"))
+		job.Status.CompletionTime = &metav1.Time{Time: now}
+		w.Add(job)
+		jobs = append(jobs, "ns/"+job.Name)
+	}
+	copied := w.copies()[0]
+	setReferences(&copied, append(jobs, "ns/a"))
+	w.Update(&copied)
+	w.step("b")
+	assert.Equal(t, []string{"ns/a", "ns/b"}, w.users())
 }
 
 // A user who may create a job must not bring any Secret of the namespace onto nodes.
@@ -264,10 +333,11 @@ func TestTwoJobsShareOneCopy(t *testing.T) {
 	w.answer("n1", v1beta1.ImagePhaseFailed)
 	w.settle("a")
 	require.Len(t, w.copies(), 1, "the other still uses it")
-	assert.Equal(t, "ns/b", w.copies()[0].Annotations["imagepulljobs.kruise.io/references"])
+	assert.Equal(t, []string{"ns/a", "ns/b"}, w.users())
 	w.answer("n2", v1beta1.ImagePhaseSucceeded)
 	w.settle("b")
-	w.reap()
+	w.pass(unusedAge)
+	w.Step("ns", "b")
 	assert.Empty(t, w.copies())
 }
 
