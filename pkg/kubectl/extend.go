@@ -53,6 +53,7 @@ func extend(root *cobra.Command, factory cmdutil.Factory, streams genericiooptio
 	accept(factory, root, func(k *workload.Kind) bool { return k.Selector != workload.Path{} }, "scale", "expose", "autoscale")
 	rollout.PauseRollouts(child(rollouts, "pause"), factory, streams, true)
 	rollout.PauseRollouts(child(rollouts, "resume"), factory, streams, false)
+	rollout.RestartInPlace(child(rollouts, "restart"), factory)
 	rollout.UndoRollouts(child(rollouts, "undo"), factory, streams)
 	group(root)
 }

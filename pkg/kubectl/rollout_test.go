@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/kubectl/kubectltest"
 )
 
@@ -196,6 +197,48 @@ func TestRestartSetsAVariableInEveryContainer(t *testing.T) {
 		}
 		assert.Len(t, containers[1].(map[string]any)["env"], 2, "the other variable stays")
 	}
+}
+
+// A workload that updates in place restarts its containers in place, and the workloads of a UnitedDeployment as each does by itself. The
+// manager of OpenKruise cannot do so.
+// Case kubectl-plugin 9.
+func TestRestartInPlaceSetsTheAnnotationOfKubectl(t *testing.T) {
+	united := `apiVersion: apps.kruise.io/v1beta1
+kind: UnitedDeployment
+metadata: {name: zones, namespace: default}
+spec:
+  selector: {matchLabels: {app: zones}}
+  template:
+    cloneSetTemplate:
+      metadata: {labels: {app: zones}}
+      spec:
+        selector: {matchLabels: {app: zones}}
+        template:
+          metadata: {labels: {app: zones}, annotations: {kept: "yes"}}
+          spec: {containers: [{name: main, image: app:1}]}
+  topology: {subsets: [{name: a}]}
+`
+	inPlace := strings.ReplaceAll(cloneSet, "podUpdatePolicy: ReCreate", "podUpdatePolicy: InPlaceOnly")
+	require.NotEqual(t, cloneSet, inPlace)
+	restartedAt := func(object *unstructured.Unstructured, path ...string) map[string]any {
+		annotations, _, _ := unstructured.NestedMap(object.Object, append(path, "metadata", "annotations")...)
+		return annotations
+	}
+	server := kubectltest.New(t, inPlace, united)
+	assert.Equal(t, "cloneset.apps.kruise.io/web restarted\n", run(t, server, "rollout", "restart", "clone/web"))
+	web := server.Get(t, apps, "clonesets", "web")
+	assert.NotEmpty(t, restartedAt(web, "spec", "template")[pub.RestartedAtKey])
+	assert.NotContains(t, fmt.Sprint(web.Object), "RESTARTED_AT")
+	assert.Equal(t, "uniteddeployment.apps.kruise.io/zones restarted\n", run(t, server, "rollout", "restart", "uniteddeployment/zones"))
+	annotations := restartedAt(server.Get(t, apps, "uniteddeployments", "zones"), "spec", "template", "cloneSetTemplate", "spec", "template")
+	assert.NotEmpty(t, annotations[pub.RestartedAtKey])
+	assert.Equal(t, "yes", annotations["kept"])
+
+	server = kubectltest.New(t, older).Define()
+	run(t, server, "rollout", "restart", "clone/web")
+	web = server.Get(t, apps, "clonesets", "web")
+	assert.Empty(t, restartedAt(web, "spec", "template")[pub.RestartedAtKey])
+	assert.Contains(t, fmt.Sprint(web.Object), "RESTARTED_AT")
 }
 
 // Cases kubectl-plugin 7, 8.

@@ -43,6 +43,28 @@ func TestListsThatCoreComparesAreLimited(t *testing.T) {
 	assert.Len(t, long.Spec.TopologySpreadConstraints, 101, "the template of the caller stays as it is")
 }
 
+// Each of these costs work for every write of the object and of its Pods.
+func TestItemsOfContainersAreLimited(t *testing.T) {
+	build := func(number int) *corev1.PodTemplateSpec {
+		return template(func(spec *corev1.PodSpec) {
+			spec.InitContainers = []corev1.Container{{Name: "first", Image: "app:1", TerminationMessagePolicy: "File", ImagePullPolicy: "Always"}}
+			for i := range number {
+				container := &spec.Containers[0]
+				if i%2 == 0 {
+					container = &spec.InitContainers[0]
+				}
+				container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprint("V", i), Value: "v"})
+			}
+		})
+	}
+	path := field.NewPath("template")
+	assert.Empty(t, podtemplate.Validate(build(2000), nil, path))
+	errs := podtemplate.Validate(build(2001), nil, path)
+	assert.Len(t, errs, 1)
+	assert.Equal(t, "template.spec.containers: Too many: 2001: all containers together must have at most 2000 variables, volume mounts, devices "+
+		"and ports; put variables into a ConfigMap, and refer to it in envFrom", errs[0].Error())
+}
+
 // Core compares each path of a volume with all others to warn about those that overlap.
 func TestLargeTemplatesHaveNoWarnings(t *testing.T) {
 	build := func(number int) *corev1.PodTemplateSpec {

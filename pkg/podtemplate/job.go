@@ -34,7 +34,7 @@ func ValidateJob(template *batchv1.JobTemplateSpec, path *field.Path) field.Erro
 		return field.ErrorList{field.InternalError(path, err)}
 	}
 	options := pod.GetValidationOptionsFromPodTemplate(&current.Spec.Template, nil)
-	errs := cutCompared(&current.Spec.Template.Spec, path.Child("spec", "template", "spec"))
+	errs := bound(&current.Spec.Template.Spec, path.Child("spec", "template", "spec"))
 	return append(errs, batchvalidation.ValidateJobTemplateSpec(current, path, options)...)
 }
 

@@ -95,7 +95,7 @@ func ValidateParts(parts, old *Parts, path *field.Path) field.ErrorList {
 	}
 	// The options allow what the stored parts have already.
 	options := pod.GetValidationOptionsFromPodTemplate(current, stored)
-	errs := cutCompared(&current.Spec, path)
+	errs := bound(&current.Spec, path)
 	return append(errs, corevalidation.ValidatePodSpec(&current.Spec, nil, path, options)...)
 }
 

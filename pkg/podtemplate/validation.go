@@ -25,7 +25,7 @@ func Validate(template, old *corev1.PodTemplateSpec, path *field.Path) field.Err
 		return field.ErrorList{field.InternalError(path, err)}
 	}
 	options := pod.GetValidationOptionsFromPodTemplate(current, stored)
-	errs := cutCompared(&current.Spec, path.Child("spec"))
+	errs := bound(&current.Spec, path.Child("spec"))
 	return append(errs, corevalidation.ValidatePodTemplateSpec(current, path, options)...)
 }
 

@@ -28,7 +28,7 @@ func ValidateStatefulSetSpec(spec, old *appsv1.StatefulSetSpec, path *field.Path
 		}
 	}
 	options := pod.GetValidationOptionsFromPodTemplate(&current.Template, stored)
-	errs := cutCompared(&current.Template.Spec, path.Child("template", "spec"))
+	errs := bound(&current.Template.Spec, path.Child("template", "spec"))
 	return append(errs, appsvalidation.ValidateStatefulSetSpec(current, path, options, appsvalidation.StatefulSetValidationOptions{})...)
 }
 
@@ -45,7 +45,7 @@ func ValidateDeploymentSpec(spec, old *appsv1.DeploymentSpec, path *field.Path) 
 		}
 	}
 	options := pod.GetValidationOptionsFromPodTemplate(&current.Template, stored)
-	errs := cutCompared(&current.Template.Spec, path.Child("template", "spec"))
+	errs := bound(&current.Template.Spec, path.Child("template", "spec"))
 	return append(errs, appsvalidation.ValidateDeploymentSpec(current, nil, path, options)...)
 }
 

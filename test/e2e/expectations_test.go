@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -148,4 +149,100 @@ func TestKeptPodsOfACloneSetAreAdopted(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 3, kept, "all were updated in place")
+}
+
+// A workload that updates in place restarts its containers in place, by the node agent, and no more Pods at a time than it may. Where Pods
+// are recreated, a restart recreates them.
+// Case inplace-update 23.
+// Case kubectl-plugin 9.
+func TestRestartInPlace(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.apply(manifest("web"))
+	e.apply(manifest("only", "InPlaceIfPossible", "InPlaceOnly"))
+	e.apply(manifest("again", "InPlaceIfPossible", "ReCreate"))
+	for _, name := range []string{"web", "only", "again"} {
+		e.ready(name, 3)
+		e.reported(name)
+	}
+	for _, name := range []string{"web", "only"} {
+		before := containerIDs(e.pods(name))
+		history := e.watchPods()
+		e.runs("cloneset.apps.kruise.io/"+name+" restarted\n", "rollout", "restart", "clone/"+name)
+		e.ready(name, 3)
+		after := containerIDs(e.pods(name))
+		require.Len(t, after, 3)
+		for uid, id := range before {
+			assert.NotEqual(t, id, after[uid], "the container restarted in its Pod")
+		}
+		serving := map[types.UID]bool{}
+		seen := history()
+		for i := range seen {
+			pod := &seen[i].Pod
+			if pod.Labels["app"] != name {
+				continue
+			}
+			serving[pod.UID] = podstate.Ready(pod)
+			down := 0
+			for _, ready := range serving {
+				if !ready {
+					down++
+				}
+			}
+			assert.LessOrEqual(t, down, 1)
+		}
+	}
+	before := containerIDs(e.pods("again"))
+	e.runs("cloneset.apps.kruise.io/again restarted\n", "rollout", "restart", "clone/again")
+	e.ready("again", 3)
+	for uid := range containerIDs(e.pods("again")) {
+		assert.NotContains(t, before, uid)
+	}
+}
+
+// Other kinds restart in place too, a UnitedDeployment by its subsets.
+// Case inplace-update 23.
+func TestOtherKindsRestartInPlace(t *testing.T) {
+	t.Parallel()
+	for object, prepare := range map[string]func(*env) string{
+		"ads/ds": func(e *env) string {
+			nodes := int32(len(e.choose()))
+			e.apply(e.daemonManifest("ds", "rollingUpdate:", "rollingUpdate:\n      rollingUpdateType: InPlaceIfPossible"))
+			e.daemonReady("ds", nodes)
+			return "ds"
+		},
+		"asts/web": func(e *env) string {
+			e.apply(statefulSet("apps.kruise.io/v1beta1", inOrderUpdate, inPlaceUpdate, noGates, inPlaceGate))
+			e.settledSet(3, "web-0", "web-1", "web-2")
+			return "web"
+		},
+		"uniteddeployment/web": func(e *env) string {
+			e.apply(strings.Replace(unitedManifest("cloneSetTemplate", "2", "v1", "{subsets: ["+anywhere+"]}"),
+				"        template:\n", "        updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceIfPossible}}\n        template:\n", 1))
+			e.united("web", map[string]int32{"a": 1, "b": 1}, allReady(2))
+			return "web"
+		},
+	} {
+		t.Run(strings.ReplaceAll(object, "/", " "), func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			app := prepare(e)
+			e.reported(app)
+			before := containerIDs(e.pods(app))
+			out, err := e.plugin("rollout", "restart", object)
+			require.NoError(t, err, out)
+			e.eventually("all containers have restarted in their Pods", func(c *require.Assertions, _ context.Context) {
+				pods := e.pods(app)
+				after := containerIDs(pods)
+				c.Len(after, len(before))
+				for uid, id := range before {
+					c.Contains(after, uid)
+					c.NotEqual(id, after[uid])
+				}
+				for i := range pods {
+					c.True(podstate.Ready(&pods[i]))
+				}
+			})
+		})
+	}
 }

@@ -44,6 +44,8 @@ const (
 	// requests takes the processors of a small machine: TestOneUserDoesNotBlockOthers measures that.
 	attackers   = 2
 	attackPause = time.Second
+	// mostVariables is how many variables a template may have.
+	mostVariables = 2000
 )
 
 // tenantAttack is what a user with the role edit in one namespace does. Before the bounds, each of these requests kept a processor, a worker or the
@@ -89,7 +91,7 @@ func tenantAttacks(hanging, address string) []tenantAttack {
 			_, err := e.kruise.AppsV1alpha1().PodProbeMarkers(e.namespace).Create(ctx, marker, metav1.CreateOptions{})
 			return err
 		}},
-		{"a CloneSet with 11,000 variables in each Pod, updated in place", func(e *env) {
+		{"a CloneSet with 2,000 variables in each Pod, updated in place", func(e *env) {
 			set := &v1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Name: "variables"}, Spec: v1beta1.CloneSetSpec{
 				Replicas: new(int32(5)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "variables"}},
 				UpdateStrategy: v1beta1.CloneSetUpdateStrategy{RollingUpdate: &v1beta1.RollingUpdateCloneSetStrategy{
@@ -103,7 +105,7 @@ func tenantAttacks(hanging, address string) []tenantAttack {
 					},
 				},
 			}}
-			for j := range 11_000 {
+			for j := range mostVariables {
 				set.Spec.Template.Spec.Containers[0].Env = append(set.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{
 					Name: sprintf("V%d", j), ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['a']"}},
 				})

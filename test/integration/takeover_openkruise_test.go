@@ -130,7 +130,7 @@ type managed struct {
 	t       *testing.T
 	running context.Context
 	stop    context.CancelFunc
-	done chan struct{}
+	done    chan struct{}
 }
 
 func (m *managed) run(ctx context.Context) {

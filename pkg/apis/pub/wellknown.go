@@ -53,6 +53,9 @@ const (
 	// LifecycleTimestampKey is the time at which the lifecycle state of a Pod last changed,
 	// as RFC 3339.
 	LifecycleTimestampKey = "lifecycle.apps.kruise.io/timestamp"
+	// RestartedAtKey is the annotation of a Pod template by which users restart a workload. Its value is the time, as RFC 3339. A workload
+	// that updates its Pods in place restarts their containers. It is the annotation of kubectl rollout restart.
+	RestartedAtKey = "kubectl.kubernetes.io/restartedAt"
 	// InPlaceUpdateStateKey records an in-place update on its Pod, as JSON.
 	InPlaceUpdateStateKey = "apps.kruise.io/inplace-update-state"
 	// InPlaceUpdateStateKeyOld is the same annotation in old objects. It is read, and

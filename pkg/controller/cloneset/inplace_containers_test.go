@@ -98,6 +98,73 @@ func TestEnvFromMetadataWithoutAnAgent(t *testing.T) {
 	assert.Equal(t, v1beta1.CloneSetConditionFailedUpdate, w.set().Status.Conditions[0].Type)
 }
 
+// restartedAt restarts the workload, as kubectl kruise rollout restart does.
+func restartedAt(value string) func(*v1beta1.CloneSetSpec) {
+	return func(s *v1beta1.CloneSetSpec) {
+		if s.Template.Annotations == nil {
+			s.Template.Annotations = map[string]string{}
+		}
+		s.Template.Annotations[pub.RestartedAtKey] = value
+	}
+}
+
+// Case inplace-update 23.
+func TestWorkloadRestartsInPlace(t *testing.T) {
+	for _, policyType := range []pub.PodUpdatePolicyType{pub.InPlaceIfPossiblePodUpdatePolicy, pub.InPlaceOnlyPodUpdatePolicy} {
+		t.Run(string(policyType), func(t *testing.T) {
+			w := newWorld(t, "", newSet(4, policy(policyType), knobs("1", "1", "")))
+			w.node.Agent = true
+			w.settle()
+			before := w.Pods()
+			w.edit(restartedAt("1"))
+			w.settle()
+			restarted := 0
+			for i, pod := range w.Pods() {
+				assert.Equal(t, before[i].UID, pod.UID)
+				restarted += int(pod.Status.ContainerStatuses[0].RestartCount)
+				assert.Equal(t, corev1.ConditionTrue, controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType).Status)
+			}
+			assert.Equal(t, 3, restarted, "the partition keeps one")
+			assert.GreaterOrEqual(t, w.least, 3)
+			assert.Equal(t, int32(3), w.set().Status.UpdatedAvailableReplicas)
+			assert.Empty(t, w.set().Status.Conditions)
+		})
+	}
+}
+
+func TestRestartWithoutAnAgentRecreates(t *testing.T) {
+	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "1", "")))
+	before := w.names()
+	w.edit(restartedAt("1"))
+	w.settle()
+	for _, name := range w.names() {
+		assert.NotContains(t, before, name)
+	}
+	assert.Equal(t, int32(2), w.set().Status.UpdatedAvailableReplicas)
+
+	w = rolled(t, "", newSet(1, policy(pub.InPlaceOnlyPodUpdatePolicy)))
+	w.edit(restartedAt("1"))
+	w.Observe()
+	_, err := w.reconcile("web")
+	require.ErrorContains(t, err, "no node agent has reported")
+	assert.Equal(t, corev1.ConditionTrue, controllertest.ConditionOf(w.Pods()[0], corev1.PodReady).Status, "the Pod serves on")
+}
+
+// The node agent disappears after it has reported on the Pod.
+func TestRestartDoesNotWaitForeverForAnAgent(t *testing.T) {
+	w := newWorld(t, "", newSet(1, inPlaceIfPossible))
+	w.node.Agent = true
+	w.settle()
+	w.node.Agent = false
+	before := w.names()
+	w.edit(restartedAt("1"))
+	w.settle()
+	assert.Equal(t, before, w.names())
+	w.Clock.SetTime(w.Clock.Now().Add(3 * time.Minute))
+	w.settle()
+	assert.NotEqual(t, before, w.names())
+}
+
 // barriers gives containers launch priorities the way the Pod webhook does.
 func barriers(priorities map[string]string) func(*v1beta1.CloneSetSpec) {
 	return func(s *v1beta1.CloneSetSpec) {

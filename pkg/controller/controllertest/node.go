@@ -11,6 +11,7 @@ import (
 
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containerreport"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 // Node simulates the scheduler and the kubelet of every Pod. It only changes what they would change.
@@ -118,7 +119,12 @@ func expectedHash(pod *corev1.Pod, c *corev1.Container) uint64 {
 // restarts reports whether the agent restarts the container.
 func (n *Node) restarts(pod *corev1.Pod, c *corev1.Container, id string) bool {
 	held := ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
-	return n.Agent && held != nil && held.Status == corev1.ConditionFalse && n.created[id].ExtractedEnvFromMetadataHash != expectedHash(pod, c)
+	if !n.Agent || held == nil || held.Status != corev1.ConditionFalse {
+		return false
+	}
+	state, err := record.Read(pod)
+	return n.created[id].ExtractedEnvFromMetadataHash != expectedHash(pod, c) ||
+		err == nil && state != nil && id != "" && state.RestartContainers[c.Name] == id
 }
 
 func (n *Node) create(pod *corev1.Pod, c *corev1.Container, id string) {

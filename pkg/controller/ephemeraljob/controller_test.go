@@ -273,6 +273,8 @@ func TestJobsShareAPodUnlessTheirContainersHaveTheSameName(t *testing.T) {
 	}
 	assert.Equal(t, int32(0), w.get("same").Status.Match)
 	assert.Equal(t, v1alpha1.EphemeralJobWaiting, w.get("same").Status.Phase)
+	conditions := w.get("same").Status.Conditions
+	assert.Contains(t, conditions[len(conditions)-1].Message, "job match no pods; 1 matching Pods are static, or have a container of the same name")
 }
 
 // Case ephemeraljob 10.

@@ -79,6 +79,10 @@ func judge(job *v1alpha1.EphemeralJob, seen *observation, now time.Time) verdict
 // container runs, the job is not failed yet, even if others failed.
 func progress(seen *observation, wanted int32) verdict {
 	switch {
+	case seen.match == 0 && seen.taken > 0:
+		return verdict{phase: v1alpha1.EphemeralJobWaiting, condition: condition(v1alpha1.EJobMatchedEmpty, "MatchEmpty", fmt.Sprintf(
+			"job match no pods; %d matching Pods are static, or have a container of the same name already, and containers of a Pod cannot be "+
+				"removed; create another EphemeralJob whose containers have other names", seen.taken))}
 	case seen.match == 0:
 		return verdict{phase: v1alpha1.EphemeralJobWaiting, condition: condition(v1alpha1.EJobMatchedEmpty, "MatchEmpty", "job match no pods")}
 	case seen.succeeded == wanted:

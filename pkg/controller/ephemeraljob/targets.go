@@ -28,6 +28,8 @@ const (
 // observation is what the Pods of a job show. Each Pod is counted once.
 type observation struct {
 	match, waiting, running, succeeded, failed int32
+	// taken are active Pods that have a container with a name of the job already, or are static.
+	taken int
 	// untouched are the Pods without the containers, oldest first.
 	untouched []*corev1.Pod
 }
@@ -35,6 +37,11 @@ type observation struct {
 // observe counts the Pods of a job by the states of their containers.
 func observe(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) *observation {
 	seen := &observation{}
+	for _, pod := range pods {
+		if podstate.Active(pod) && taken(job, pod) {
+			seen.taken++
+		}
+	}
 	for _, pod := range targets(job, pods) {
 		seen.match++
 		switch stateOf(job, pod) {

@@ -3,6 +3,7 @@ package imagepulljob
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func TestFailingNodeDoesNotDelayOthers(t *testing.T) {
 				if tc.refuses {
 					assert.Equal(t, []string{"n1"}, status.FailedNodes)
 					events := w.Events()
-					assert.Contains(t, events[len(events)-1], "NodeImage n1 was rejected: update NodeImage n1: "+tc.err.Error()+
+					assert.Contains(t, strings.Join(events, "\n"), "NodeImage n1 was rejected: update NodeImage n1: "+tc.err.Error()+
 						"; allow the change, or leave the node out of the job")
 					return
 				}

@@ -89,6 +89,7 @@ func TestFailedNodeIsNamed(t *testing.T) {
 	assert.EqualValues(t, 1, status.Failed)
 	assert.Equal(t, []string{"n2"}, status.FailedNodes)
 	assert.Equal(t, "job has completed", status.Message)
+	assert.Contains(t, w.Events(), "Warning NodesFailed 1 of 3 nodes have not pulled the image: n2")
 }
 
 // Case image-predownload 11.
@@ -239,6 +240,10 @@ func TestJobWithoutNodesIsDoneAtOnce(t *testing.T) {
 	w.step("a")
 	assert.NotNil(t, w.job("a").Status.CompletionTime)
 	assert.Equal(t, "job has completed", w.job("a").Status.Message)
+	w.step("a")
+	events := w.Events()
+	require.Len(t, events, 1, "%v", events)
+	assert.Contains(t, events[0], "Warning NoNodes the job selects no node")
 }
 
 // Case image-predownload 23.

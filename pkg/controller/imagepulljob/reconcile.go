@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -155,6 +156,9 @@ func (r *Reconciler) pull(ctx context.Context, job *v1beta1.ImagePullJob) (recon
 	if err := r.report(ctx, job, status); err != nil {
 		return reconcile.Result{}, errors.Join(unknown, pushed, err)
 	}
+	if status.CompletionTime != nil {
+		r.tellEnd(job, &status)
+	}
 	recheck := r.recheckIn(job, &status, now)
 	if status.CompletionTime == nil {
 		recheck = delay.Sooner(recheck, again)
@@ -185,6 +189,25 @@ func (r *Reconciler) secretsOf(ctx context.Context, job *v1beta1.ImagePullJob) (
 func (r *Reconciler) report(ctx context.Context, job *v1beta1.ImagePullJob, status v1beta1.ImagePullJobStatus) error {
 	return controller.ReplaceStatus(ctx, r.kruise.AppsV1beta1().ImagePullJobs(job.Namespace), job,
 		func(fresh *v1beta1.ImagePullJob) { fresh.Status = status })
+}
+
+// namedNodes is how many nodes an event names.
+const namedNodes = 10
+
+// tellEnd sends an event about a job that has ended without all that its user wanted. The message of the status is the same for every end.
+func (r *Reconciler) tellEnd(job *v1beta1.ImagePullJob, status *v1beta1.ImagePullJobStatus) {
+	switch {
+	case status.Desired == 0:
+		r.recorder.Event(job, corev1.EventTypeWarning, "NoNodes",
+			"the job selects no node that has a NodeImage, so nothing was pulled; correct the names or labels in another job")
+	case status.Failed > 0:
+		more := ""
+		if len(status.FailedNodes) > namedNodes {
+			more = ", and others"
+		}
+		r.recorder.Eventf(job, corev1.EventTypeWarning, "NodesFailed", "%d of %d nodes have not pulled the image: %s%s", status.Failed, status.Desired,
+			strings.Join(status.FailedNodes[:min(len(status.FailedNodes), namedNodes)], ", "), more)
+	}
 }
 
 // recheckIn returns the delay until the job must be reconciled even if nothing changes: for its deadline, and for the Secrets

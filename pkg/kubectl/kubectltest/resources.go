@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 )
 
 // resource is a resource that the server offers. cluster is true if its objects have no namespace, scale if it has
@@ -34,6 +36,7 @@ autoscaling v2 horizontalpodautoscalers HorizontalPodAutoscaler hpa
 apps.kruise.io v1beta1,v1alpha1 clonesets CloneSet clone scale
 apps.kruise.io v1beta1,v1alpha1 statefulsets StatefulSet asts scale
 apps.kruise.io v1beta1,v1alpha1 daemonsets DaemonSet ads
+apps.kruise.io v1beta1,v1alpha1 uniteddeployments UnitedDeployment ud scale
 apps.kruise.io v1beta1,v1alpha1 broadcastjobs BroadcastJob bcj
 apps.kruise.io v1beta1,v1alpha1 advancedcronjobs AdvancedCronJob acj
 apps.kruise.io v1beta1,v1alpha1 sidecarsets SidecarSet - cluster
@@ -81,6 +84,9 @@ func (s *Server) groups() metav1.APIGroupList {
 func (s *Server) ofVersion(group, version string) metav1.APIResourceList {
 	list := metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: groupVersion(group, version),
+	}
+	if group == v1beta1.SchemeGroupVersion.Group && version == v1beta1.SchemeGroupVersion.Version && !s.definitions {
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: "nodeimages/pullsecrets", Kind: "SecretList", Verbs: metav1.Verbs{"get"}})
 	}
 	for _, r := range s.resources {
 		for _, served := range r.versions {

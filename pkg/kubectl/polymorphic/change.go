@@ -3,22 +3,33 @@ package polymorphic
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	helpers "k8s.io/kubectl/pkg/polymorphichelpers"
 	"k8s.io/kubectl/pkg/scheme"
 	"k8s.io/utils/clock"
 
+	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
+	"kruise.io/kruise/pkg/apis/apps/v1beta1"
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/kubectl/workload"
 )
 
-// restartedAt is the variable that a restart sets in each container. A changed variable recreates the containers, whatever the
-// update policy of the workload is.
+// restartedAt is the variable that a restart sets in each container of a workload that recreates its Pods.
 const restartedAt = "RESTARTED_AT"
+
+// inPlace is true if the manager of the cluster restarts containers in place for the annotation of a restart. With the manager of OpenKruise,
+// the annotation restarts nothing, but a changed variable recreates the Pods.
+var inPlace atomic.Bool
+
+// RestartInPlace says whether the manager of the cluster restarts containers in place.
+func RestartInPlace(supported bool) { inPlace.Store(supported) }
 
 // kubectl prints these texts behind the name of the object.
 var (
@@ -107,17 +118,29 @@ func resumer(other helpers.ObjectResumerFunc) helpers.ObjectResumerFunc {
 	}
 }
 
-// restarter returns the function for rollout restart. It sets a variable instead of the annotation that kubectl uses,
-// see restartedAt.
+// restarter returns the function for rollout restart. Where containers can restart in place, it sets the annotation that kubectl uses, and
+// otherwise a variable.
 func restarter(other helpers.ObjectRestarterFunc, now clock.PassiveClock) helpers.ObjectRestarterFunc {
 	return func(object runtime.Object) ([]byte, error) {
+		at := now.Now().Format(time.RFC3339)
+		if inPlace.Load() {
+			if encoded, err := restartSubsets(object, at); encoded != nil || err != nil {
+				return encoded, err
+			}
+		}
 		encoded, handled, err := change(object, func(w *workload.Workload) error {
-			if !w.RollsOut() {
+			switch {
+			case !w.RollsOut():
 				return errNoRestarting
+			case inPlace.Load() && w.InPlace():
+				return w.ChangePodTemplate(func(template *corev1.PodTemplateSpec) error {
+					metav1.SetMetaDataAnnotation(&template.ObjectMeta, pub.RestartedAtKey, at)
+					return nil
+				})
 			}
 			return w.ChangePodSpec(func(spec *corev1.PodSpec) error {
 				for i := range spec.Containers {
-					setEnv(&spec.Containers[i], restartedAt, now.Now().Format(time.RFC3339))
+					setEnv(&spec.Containers[i], restartedAt, at)
 				}
 				return nil
 			})
@@ -127,6 +150,35 @@ func restarter(other helpers.ObjectRestarterFunc, now clock.PassiveClock) helper
 		}
 		return encoded, err
 	}
+}
+
+// restartSubsets sets the annotation of a restart in the Pod template of a UnitedDeployment. The workloads of its subsets then restart as they
+// do by themselves. It returns nil for any other object.
+func restartSubsets(object runtime.Object, at string) ([]byte, error) {
+	switch object.(type) {
+	case *v1beta1.UnitedDeployment, *v1alpha1.UnitedDeployment:
+	default:
+		return nil, nil
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("read the UnitedDeployment: %w", err)
+	}
+	templates, _, err := unstructured.NestedMap(content, "spec", "template")
+	if err != nil {
+		return nil, fmt.Errorf("read the template of the UnitedDeployment: %w", err)
+	}
+	// One of them is set, for the kind of the workloads.
+	for name := range templates {
+		err := unstructured.SetNestedField(content, at, "spec", "template", name, "spec", "template", "metadata", "annotations", pub.RestartedAtKey)
+		if err != nil {
+			return nil, fmt.Errorf("annotate the template of the UnitedDeployment: %w", err)
+		}
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, object); err != nil {
+		return nil, fmt.Errorf("annotate the template of the UnitedDeployment: %w", err)
+	}
+	return runtime.Encode(scheme.DefaultJSONEncoder(), object)
 }
 
 // setEnv sets a variable of a container, and replaces one that has the name already.

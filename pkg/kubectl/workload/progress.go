@@ -52,7 +52,7 @@ func (w *Workload) Progress() (Progress, error) {
 		Wanted: w.Wanted(), Target: target, Partitioned: partitioned,
 		Observed: w.observed(), Total: w.Int(w.Total, 0), Ready: w.Int(w.Ready, 0),
 		Updated: w.Int(w.Updated, 0), Available: w.Int(w.Available, 0),
-		InPlace: w.inPlace(), OnDelete: w.onDelete(), Paused: w.IsPaused(),
+		InPlace: w.InPlace(), OnDelete: w.onDelete(), Paused: w.IsPaused(),
 		Revision: w.Text(w.Revision), Failed: w.exceeded(),
 	}
 	// A kind that does not count available Pods by revision counts all available Pods. The rollout then ends a little
@@ -71,8 +71,8 @@ func (w *Workload) observed() bool {
 	return generation != 0 && generation >= w.GetGeneration()
 }
 
-// inPlace reads the policy of both versions: the names of the values are the same.
-func (w *Workload) inPlace() bool {
+// InPlace reports whether Pods are updated in place. It reads the policy of both versions: the names of the values are the same.
+func (w *Workload) InPlace() bool {
 	switch w.Text(w.PodPolicy) {
 	case "InPlaceIfPossible", "InPlaceOnly":
 		return true

@@ -186,11 +186,16 @@ func (w *Workload) ChangePodSpec(change func(*corev1.PodSpec) error) error {
 	if w.Has(w.Containers) {
 		return w.changeContainers(change)
 	}
+	return w.ChangePodTemplate(func(template *corev1.PodTemplateSpec) error { return change(&template.Spec) })
+}
+
+// ChangePodTemplate applies a change to the Pod template. The change is in the copy; call Save after it.
+func (w *Workload) ChangePodTemplate(change func(*corev1.PodTemplateSpec) error) error {
 	template, err := w.PodTemplate()
 	if err != nil {
 		return err
 	}
-	if err := change(&template.Spec); err != nil {
+	if err := change(template); err != nil {
 		return err
 	}
 	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(template)

@@ -16,6 +16,7 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containerreport"
 	"kruise.io/kruise/pkg/nodeagent/agenttest"
+	"kruise.io/kruise/pkg/workload/inplace/record"
 )
 
 var (
@@ -151,6 +152,34 @@ func TestMetadataOfAHeldPodRestartsItsContainerOnce(t *testing.T) {
 		agenttest.Pass(settles)
 		assert.Equal(w.t, 1, w.runtime.called("stop"), "no further one")
 	}, newPod("web", "main"))
+}
+
+// An update restarts the instances that it recorded, each once, and those alone. The feature for variables that read metadata may be off.
+// Case node-agent 13.
+func TestUpdateInPlaceRestartsTheRecordedInstances(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.start()
+		for _, name := range []string{"main", "side"} {
+			w.runtime.start("uid-1", name, name, 1, 0, a)
+		}
+		recorded := func(p *corev1.Pod) {
+			require.NoError(w.t, record.Write(p, &record.State{RestartContainers: map[string]string{"main": "test://main", "side": "test://old"}}))
+		}
+		w.change("web", func(p *corev1.Pod) {
+			runs(p, "main", "main")
+			runs(p, "side", "side")
+			recorded(p)
+		})
+		agenttest.Pass(settles)
+		assert.Zero(w.t, w.runtime.called("stop"), "the Pod serves")
+		w.change("web", func(p *corev1.Pod) { hold(p, corev1.ConditionFalse) })
+		assert.Equal(w.t, 1, w.runtime.called("stop main 30"), "at once: %v", w.runtime.calls)
+		w.runtime.start("uid-1", "main", "B", 1, 1, a)
+		w.change("web", func(p *corev1.Pod) { runs(p, "main", "B") })
+		agenttest.Pass(settles)
+		assert.Equal(w.t, "test://B", w.entry("web", "main").ContainerID)
+		assert.Equal(w.t, 1, w.runtime.called("stop"), "no further one: %v", w.runtime.calls)
+	}, newPod("web", "main", "side"))
 }
 
 // A stop takes as long as the author of the Pod lets it take. The Pods of others are restarted meanwhile.

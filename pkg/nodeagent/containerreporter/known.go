@@ -45,8 +45,9 @@ type instance struct {
 	variables []containerreport.Variable
 	// expected is the hash that the variables would have if the container started now.
 	expected uint64
-	// replaced is true while the kubelet is about to replace the instance for an image change.
-	replaced bool
+	// replaced is true while the kubelet is about to replace the instance for an image change. restarts is true if an update in place
+	// restarts the container, and this is the instance that it found.
+	replaced, restarts bool
 }
 
 // trim is the informer transform that turns a Pod into a knownPod. It runs before the Pod enters the cache, so the
@@ -83,8 +84,8 @@ func trim(obj any) (any, error) {
 			expected: containerreport.Expected(variables, pod.Labels, pod.Annotations),
 		})
 	}
-	if r.held && reads {
-		r.markReplaced(pod)
+	if r.held {
+		r.mark(pod, reads)
 	}
 	return r, nil
 }
@@ -161,22 +162,28 @@ func containerIDs(pod *corev1.Pod) map[string]string {
 	return ids
 }
 
-// markReplaced marks the instances whose image the update also changed. The kubelet replaces those itself. If the
-// agent stopped them too, the preStop hook would run twice.
-func (r *knownPod) markReplaced(pod *corev1.Pod) {
+// mark marks the instances that the update restarts. It also marks those that read metadata and whose image the update changed. The kubelet
+// replaces those itself. If the agent stopped them too, the preStop hook would run twice.
+func (r *knownPod) mark(pod *corev1.Pod, reads bool) {
 	state, err := record.Read(pod)
 	if err != nil || state == nil {
 		return
 	}
-	// The kubelet has replaced the instance as soon as its ID differs from the recorded one.
+	// An instance has been replaced as soon as its ID differs from the recorded one.
 	for i := range r.containers {
+		if id, found := state.RestartContainers[r.containers[i].name]; found && id != "" && id == r.containers[i].id {
+			r.containers[i].restarts, r.ip = true, pod.Status.PodIP
+		}
+		if !reads {
+			continue
+		}
 		before, found := state.LastContainerStatuses[r.containers[i].name]
 		r.containers[i].replaced = found && before.Image != "" && before.Image != pod.Spec.Containers[i].Image &&
 			before.ContainerID == r.containers[i].id
 	}
 }
 
-// outdated returns true if an instance in the status is missing from the report. With env set, it also returns true
+// outdated returns true if an instance in the status is missing from the report, or is to be restarted. With env set, it also returns true
 // if an instance was started with metadata that the Pod no longer has. Containers without an instance do not count,
 // so a Pod that starts is reported step by step.
 func (r *knownPod) outdated(env bool) bool {
@@ -191,7 +198,7 @@ func (r *knownPod) outdated(env bool) bool {
 		}
 		started++
 		entry := r.report.Find(c.name)
-		if entry == nil || entry.ContainerID != c.id || env && entry.Hashes.ExtractedEnvFromMetadataHash != c.expected {
+		if entry == nil || entry.ContainerID != c.id || c.restarts || env && entry.Hashes.ExtractedEnvFromMetadataHash != c.expected {
 			return true
 		}
 	}

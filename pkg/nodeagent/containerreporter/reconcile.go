@@ -41,7 +41,7 @@ func (c *Controller) reconcile(ctx context.Context, key types.NamespacedName) (r
 		}
 	}
 	// The report is written first, because restart decides by it.
-	if c.config.Environment && r.held {
+	if r.held && (c.config.Environment || r.restarts()) {
 		c.restarts.Add(key)
 	}
 	if !known {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,8 +20,8 @@ import (
 // busyPeriod is how often a pass that found a stop under way is repeated.
 const busyPeriod = time.Second
 
-// restart stops the containers of one Pod that were started with outdated metadata. It acts only while an in-place
-// update keeps the Pod out of service. A label that a user changes by hand restarts nothing. It does not wait for the stops.
+// restart stops the containers of one Pod that an update restarts, or that were started with outdated metadata. It acts only while an
+// in-place update keeps the Pod out of service. A label that a user changes by hand restarts nothing. It does not wait for the stops.
 func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	busy, err := c.stops.Outcome(key)
 	switch {
@@ -63,8 +64,13 @@ func (c *Controller) restart(ctx context.Context, key types.NamespacedName) (rec
 	return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
 }
 
-// stale returns the instances whose report proves that they were started with outdated metadata. It skips instances
-// that the kubelet replaces.
+// restarts reports whether an update restarts a container of the Pod.
+func (r *knownPod) restarts() bool {
+	return slices.ContainsFunc(r.containers, func(in instance) bool { return in.restarts })
+}
+
+// stale returns the instances that the update restarts, and those whose report proves that they were started with outdated
+// metadata. It skips instances that the kubelet replaces.
 func (r *knownPod) stale() (instances []*instance) {
 	if !r.held {
 		return nil
@@ -72,6 +78,10 @@ func (r *knownPod) stale() (instances []*instance) {
 	for i := range r.containers {
 		in := &r.containers[i]
 		entry := r.report.Find(in.name)
+		if in.restarts && !in.replaced {
+			instances = append(instances, in)
+			continue
+		}
 		if in.replaced || in.id == "" || entry == nil || entry.ContainerID != in.id {
 			continue
 		}
@@ -95,7 +105,7 @@ func (c *Controller) stop(ctx context.Context, r *knownPod, in *instance) error 
 	return c.stopper.Stop(ctx, containerstop.Target{
 		Runtime: runtime, ID: id, PodIP: r.ip,
 		Begin: func() {
-			klog.FromContext(ctx).V(2).Info("Restarting a container whose environment changed", "container", in.name, "id", in.id)
+			klog.FromContext(ctx).V(2).Info("Restarting a container for an update in place", "container", in.name, "id", in.id)
 			c.config.Recorder.Eventf(ref, corev1.EventTypeNormal, "Killing", "Stopping containerID %s by container meta restarter", in.id)
 		},
 		HookFailed: func(err error) {

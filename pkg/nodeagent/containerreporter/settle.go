@@ -51,6 +51,11 @@ func (c *Controller) settled(key types.NamespacedName, outdated []*instance) (du
 	}
 	c.settling[key] = make(map[string]settling, len(outdated))
 	for _, in := range outdated {
+		// The next instance differs in nothing that the kubelet would have to see first.
+		if in.restarts {
+			due = append(due, in)
+			continue
+		}
 		s, found := before[in.name]
 		switch {
 		// The metadata changed again, or the instance is new here: the period starts again.

@@ -77,8 +77,9 @@ func (v *View) UpdatePod(stage *Stage, pod *corev1.Pod, target *appsv1.Controlle
 			return v.updateInPlace(stage, PodUpdate{Pod: pod, Target: target, Change: change})
 		}
 		if v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
-			return fmt.Errorf("pod %s cannot be updated in place to revision %s: the revisions differ in fields that cannot change in place; set "+
-				"podUpdatePolicy to InPlaceIfPossible, or delete the Pod", pod.Name, target.Name)
+			return fmt.Errorf("pod %s cannot be updated in place to revision %s: the revisions differ in fields that cannot change in place, or "+
+				"its containers are to restart and no node agent has reported them; set podUpdatePolicy to InPlaceIfPossible, or delete the Pod",
+				pod.Name, target.Name)
 		}
 	}
 	if v.ReplaceAtOnce {
@@ -98,14 +99,18 @@ func (v *View) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision)
 		return nil, nil
 	}
 	pair := [2]string{from.Name, target.Name}
-	if change, planned := v.changes[pair]; planned {
-		return change, nil
-	}
-	change, err := v.planChange(from, target)
-	if err == nil {
+	change, planned := v.changes[pair]
+	if !planned {
+		var err error
+		if change, err = v.planChange(from, target); err != nil {
+			return nil, err
+		}
 		v.changes[pair] = change
 	}
-	return change, err
+	if change != nil && change.Restarts() && !inplace.Restartable(pod) {
+		return nil, nil
+	}
+	return change, nil
 }
 
 // TakesOutOfService reports whether the update of a Pod to the target takes it out of service: it is recreated, or a container restarts.

@@ -80,13 +80,17 @@ func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, blocked []strin
 	}
 }
 
-// recordTurn records what runs in the containers whose image changes. If an earlier update is still changing one, only its record says
+// recordTurn records what runs in the containers that restart or whose image changes. If an earlier update is still changing one, only its record says
 // what the instance was created from. The records of other containers stay valid for the instances that those containers were given. A
 // report that cannot be read counts as none.
 func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
 	report := reportOf(pod)
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
+		status := containerStatus(pod, container.Name)
+		if turn.restarts(container.Name) && status != nil && status.ContainerID != "" {
+			s.RestartContainers = with(s.RestartContainers, container.Name, status.ContainerID)
+		}
 		if _, changes := turn.Images[container.Name]; !changes {
 			continue
 		}
@@ -132,6 +136,11 @@ func (c *Change) inherit(pod *corev1.Pod, state *record.State) (blocked []string
 	}
 	report := reportOf(pod)
 	state.LastContainerStatuses = unfinishedImages(pod, previous, report)
+	for name, id := range previous.RestartContainers {
+		if status := containerStatus(pod, name); status != nil && status.ContainerID == id {
+			state.RestartContainers = with(state.RestartContainers, name, id)
+		}
+	}
 	// What waits for its batch has been taken into this change, and its container is judged too.
 	begun := *previous
 	begun.NextContainerImages, begun.NextContainerMetadata, begun.NextContainerResources = nil, nil, nil
@@ -153,7 +162,8 @@ func (c *Change) inherit(pod *corev1.Pod, state *record.State) (blocked []string
 	}
 	return slices.DeleteFunc(previous.PreCheckBeforeNext.ContainersRequiredReady, func(name string) bool {
 		_, changing := state.LastContainerStatuses[name]
-		ready := !changing && !slices.Contains(unfinished, name) && isReady(pod, name)
+		_, restarting := state.RestartContainers[name]
+		ready := !changing && !restarting && !slices.Contains(unfinished, name) && isReady(pod, name)
 		return ready || c.touches(name)
 	})
 }

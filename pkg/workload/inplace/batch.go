@@ -75,7 +75,8 @@ func (c *Change) withSharedMetadata(turn []string) []string {
 	return turn
 }
 
-// shareKeys reports whether two containers read a common label or annotation.
+// shareKeys reports whether two containers read a common label or annotation. The annotation of a restart does not count: no container
+// really reads it, so that each batch can write it.
 func shareKeys(a, b metav1.ObjectMeta) bool {
 	for key := range a.Labels {
 		if _, found := b.Labels[key]; found {
@@ -83,7 +84,7 @@ func shareKeys(a, b metav1.ObjectMeta) bool {
 		}
 	}
 	for key := range a.Annotations {
-		if _, found := b.Annotations[key]; found {
+		if _, found := b.Annotations[key]; found && key != pub.RestartedAtKey {
 			return true
 		}
 	}

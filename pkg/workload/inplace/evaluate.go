@@ -8,8 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containerreport"
 	"kruise.io/kruise/pkg/workload/inplace/record"
+	"kruise.io/kruise/pkg/workload/podstate"
 )
 
 const (
@@ -20,6 +22,9 @@ const (
 	defaultGracePeriod = 30 * time.Second
 	// agentPatience is how long the node agent may take to report an instance that the kubelet has reported.
 	agentPatience = 10 * time.Second
+	// restartPatience is added to the grace period of a Pod. Within the sum, a node agent that works has stopped a container that it was
+	// told to restart.
+	restartPatience = 2 * time.Minute
 )
 
 // Progress is the progress of an in-place update.
@@ -62,8 +67,8 @@ func Evaluate(pod *corev1.Pod, watched Watched) (Progress, error) {
 		}
 		return Progress{Recheck: remaining}, nil
 	}
-	if findings.agentless {
-		return Progress{Hopeless: "no node agent reports on this Pod, and only the agent restarts containers for changed metadata"}, nil
+	if findings.agentless != "" {
+		return Progress{Hopeless: findings.agentless}, nil
 	}
 	if waits(state) {
 		return Progress{Next: readyForNext(pod, state)}, nil
@@ -126,8 +131,8 @@ type findings struct {
 	pending bool
 	// hopeless says why the node will never complete the update, or is empty.
 	hopeless string
-	// agentless is true if only a node agent could complete the update, and no agent has reported on the Pod.
-	agentless bool
+	// agentless says why no node agent will complete the update, once the patience is over. It is empty if none is needed.
+	agentless string
 	// doubts are the findings that only elapsed time decides. patience is the time they need.
 	doubts   []string
 	patience time.Duration
@@ -163,6 +168,7 @@ func examine(pod *corev1.Pod, state *record.State, report *containerreport.Repor
 	if state.UpdateEnvFromMetadata {
 		f.examineEnvironment(pod, state, report)
 	}
+	f.examineRestarts(pod, state, report)
 	// The status of the resources only counts for the newest spec.
 	switch {
 	case !state.UpdateResources:
@@ -196,12 +202,43 @@ func touched(s *record.State, container string) bool {
 func (f *findings) examineEnvironment(pod *corev1.Pod, state *record.State, report *containerreport.Report) {
 	for _, name := range staleEnvironments(pod, state, report) {
 		if report == nil {
-			f.agentless = true
+			f.agentless = "no node agent reports on this Pod, and only the agent restarts containers for changed metadata"
 			f.doubt(replacedWithin(pod), "%s without a report", name)
 		} else {
 			f.pending = true
 		}
 	}
+}
+
+// examineRestarts checks every container that the update restarts. The kubelet and the agent report the new instance.
+func (f *findings) examineRestarts(pod *corev1.Pod, state *record.State, report *containerreport.Report) {
+	for i := range pod.Spec.Containers {
+		name := pod.Spec.Containers[i].Name
+		before, restarts := state.RestartContainers[name]
+		if !restarts || waitsFor(state, name) {
+			continue
+		}
+		status := containerStatus(pod, name)
+		switch {
+		case status == nil || status.ContainerID == "":
+			f.pending = true
+		case status.ContainerID == before:
+			f.agentless = "no node agent has restarted container " + name + ", and nothing else does"
+			f.doubt(replacedWithin(pod)+restartPatience, "%s=%s to restart", name, before)
+		case report != nil && reported(report, status) == nil:
+			f.doubt(agentPatience, "%s=%s unreported", name, status.ContainerID)
+		}
+	}
+}
+
+// Restartable reports whether the node agent can be expected to restart the containers of the Pod: it has reported the instances of all of
+// them, and the Pod has the gate by which the agent sees that the Pod is out of service.
+func Restartable(pod *corev1.Pod) bool {
+	report := reportOf(pod)
+	return podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType) && !slices.ContainsFunc(pod.Spec.Containers, func(container corev1.Container) bool {
+		status := containerStatus(pod, container.Name)
+		return status == nil || status.ContainerID == "" || reported(report, status) == nil
+	})
 }
 
 // staleEnvironments returns the containers of the update that read metadata, unless their instances were started with the Pod's current

@@ -7,6 +7,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kruise.io/kruise/pkg/apis/pub"
 	"kruise.io/kruise/pkg/containerreport"
 	"kruise.io/kruise/pkg/workload/podcontrol"
 )
@@ -25,7 +26,7 @@ type Change struct {
 	// Images are the new image references, by container name.
 	Images map[string]string
 	// Env is the metadata that containers' environments read, by container name. It changes when the container's batch is due. The
-	// node agent then restarts the container.
+	// node agent then restarts the container. The annotation of a restart counts as read by every container.
 	Env map[string]metav1.ObjectMeta
 	// Resources are the resources that change, by container name.
 	Resources map[string]corev1.ResourceRequirements
@@ -106,6 +107,7 @@ func Plan(from, to *corev1.PodTemplateSpec, options Options) (*Change, bool) {
 	if options.EnvFromMetadata && len(change.Labels.Set)+len(change.Annotations.Set) > 0 {
 		change.takeEnv(wanted)
 	}
+	change.takeRestart(wanted)
 	return change, true
 }
 
@@ -135,6 +137,37 @@ func (c *Change) takeEnv(to *corev1.PodSpec) {
 	for key := range taken.Annotations {
 		delete(c.Annotations.Set, key)
 	}
+}
+
+// takeRestart lets a new value of the annotation by which a user restarts a workload restart every container.
+func (c *Change) takeRestart(to *corev1.PodSpec) {
+	at, restarts := c.Annotations.Set[pub.RestartedAtKey]
+	if !restarts {
+		return
+	}
+	delete(c.Annotations.Set, pub.RestartedAtKey)
+	for i := range to.Containers {
+		read := c.Env[to.Containers[i].Name]
+		read.Annotations = with(read.Annotations, pub.RestartedAtKey, at)
+		c.Env[to.Containers[i].Name] = read
+	}
+}
+
+// Restarts reports whether the node agent restarts containers whose spec does not change.
+func (c *Change) Restarts() bool {
+	for name := range c.Env {
+		if c.restarts(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// restarts reports whether the node agent restarts a container. One with a new image is replaced by the kubelet.
+func (c *Change) restarts(container string) bool {
+	_, restarts := c.Env[container].Annotations[pub.RestartedAtKey]
+	_, replaced := c.Images[container]
+	return restarts && !replaced
 }
 
 // with sets an entry, and makes the map if there is none.

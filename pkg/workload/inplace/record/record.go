@@ -25,6 +25,8 @@ type State struct {
 	UpdateEnvFromMetadata bool `json:"updateEnvFromMetadata,omitempty"`
 	UpdateResources       bool `json:"updateResources,omitempty"`
 	UpdateImages          bool `json:"updateImages,omitempty"`
+	// RestartContainers holds the instance that the node agent must replace, by the name of a container that the update restarts.
+	RestartContainers map[string]string `json:"restartContainers,omitempty"`
 	// These are the changes that wait for a later batch, by container name.
 	NextContainerImages    map[string]string                      `json:"nextContainerImages,omitempty"`
 	NextContainerMetadata  map[string]metav1.ObjectMeta           `json:"nextContainerRefMetadata,omitempty"`
