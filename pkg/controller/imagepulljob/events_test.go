@@ -188,7 +188,7 @@ func TestFullNodeImagesFailAndOthersAreAsked(t *testing.T) {
 	status = w.job("a").Status
 	assert.Equal(t, []int32{4, 0, 2, 2}, []int32{status.Desired, status.Active, status.Failed, status.Succeeded})
 	assert.NotNil(t, status.CompletionTime)
-	assert.Empty(t, w.Events(), "no node is asked twice")
+	assert.Equal(t, []string{"Warning NodesFailed 2 of 4 nodes have not pulled the image: n1, n2"}, w.Events(), "no node is asked twice")
 }
 
 func TestJobEndsWhenAllNodesRefuse(t *testing.T) {
