@@ -13,7 +13,7 @@ const mostCompared = 100
 
 // mostItems limits the variables, mounts, devices and ports of all containers of a template together. The server that stores an object, and
 // kube-apiserver for each Pod of it, keep who manages each of them, which takes about a quarter of a millisecond for each one and write.
-const mostItems = 2000
+const mostItems = 1000
 
 // tooManyItems returns an error if the containers have too many of these.
 func tooManyItems(spec *core.PodSpec, path *field.Path) field.ErrorList {

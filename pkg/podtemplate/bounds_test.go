@@ -58,10 +58,10 @@ func TestItemsOfContainersAreLimited(t *testing.T) {
 		})
 	}
 	path := field.NewPath("template")
-	assert.Empty(t, podtemplate.Validate(build(2000), nil, path))
-	errs := podtemplate.Validate(build(2001), nil, path)
+	assert.Empty(t, podtemplate.Validate(build(1000), nil, path))
+	errs := podtemplate.Validate(build(1001), nil, path)
 	assert.Len(t, errs, 1)
-	assert.Equal(t, "template.spec.containers: Too many: 2001: all containers together must have at most 2000 variables, volume mounts, devices "+
+	assert.Equal(t, "template.spec.containers: Too many: 1001: all containers together must have at most 1000 variables, volume mounts, devices "+
 		"and ports; put variables into a ConfigMap, and refer to it in envFrom", errs[0].Error())
 }
 

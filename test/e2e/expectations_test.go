@@ -246,3 +246,51 @@ func TestOtherKindsRestartInPlace(t *testing.T) {
 		})
 	}
 }
+
+// Programs wait for the ready Pods of a SidecarSet, whatever its policy is.
+// Case sidecarset 43.
+func TestReadyPodsOfASidecarSetWithoutUpdatesAreCounted(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	name := e.sidecarSet("web", strings.Replace(agentSpec, "{maxUnavailable: 1}", "{type: NotUpdate}", 1))
+	e.apply(manifest("web"))
+	e.upgraded(name, 3)
+}
+
+// A canary removes a claim template. The old revision, which mounts the claim, still gets its Pods.
+// Case cloneset 41.
+func TestRemovedClaimTemplateDoesNotStopTheOldRevision(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	of := func(replicas string, claims ...string) string {
+		var templates, mounts strings.Builder
+		for _, claim := range claims {
+			templates.WriteString("\n  - {metadata: {name: " + claim + "}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}")
+			mounts.WriteString("\n        - {name: " + claim + ", mountPath: /" + claim + "}")
+		}
+		return manifest("web", "replicas: 3", "replicas: "+replicas, "    maxUnavailable: 1\n", "    maxUnavailable: 1\n    partition: 3\n",
+			"  template:\n", "  volumeClaimTemplates:"+templates.String()+"\n  template:\n",
+			"        resources:\n", "        volumeMounts:"+mounts.String()+"\n        resources:\n")
+	}
+	e.apply(of("1", "a", "b"))
+	e.ready("web", 1)
+	e.apply(of("3", "a"))
+	e.eventually("three Pods of the old revision serve", func(c *require.Assertions, _ context.Context) {
+		pods := e.pods("web")
+		c.Len(pods, 3)
+		for i := range pods {
+			c.True(podstate.Ready(&pods[i]))
+			c.Len(pods[i].Spec.Containers[0].VolumeMounts, 3, "both claims, and the token")
+		}
+	})
+}
+
+// The StatefulSet of Kubernetes with the same name still has its Pods. A user sees that at the new one.
+func TestNameOfAPodThatAnotherWorkloadHasIsReported(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.apply(statefulSet(coreGroup))
+	e.eventually("the first Pod exists", func(c *require.Assertions, _ context.Context) { c.NotEmpty(e.pods("web")) })
+	e.apply(statefulSet(ourGroup))
+	e.said("FailedCreate", "StatefulSet web of apps/v1 controls it")
+}

@@ -90,6 +90,8 @@ const (
 	CloneSetClaimTemplatesSumKey = "kruise.io/cloneset-claim-templates-sum"
 	// CloneSetVolumeClaimTemplateHashKey is the same hash, for programs that read it under this name.
 	CloneSetVolumeClaimTemplateHashKey = "kruise.io/cloneset-volumeclaimtemplate-hash"
+	// CloneSetClaimTemplatesKey is, on a revision of a CloneSet, the claim templates with which the revision became the newest, as JSON.
+	CloneSetClaimTemplatesKey = "apps.kruise.io/volume-claim-templates"
 	// PubProtectOperationsKey lists the operations that a PodUnavailableBudget limits.
 	PubProtectOperationsKey = "kruise.io/pub-protect-operations"
 	// PubProtectTotalReplicasKey is the number of replicas that a PodUnavailableBudget is

@@ -241,3 +241,23 @@ func TestBusyBudgetIsRetried(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"app:1": 3, "app:2": 1}, w.images())
 }
+
+// A user looks at the workload, and not at the budget that holds it.
+func TestWorkloadThatABudgetHoldsForLongSaysSo(t *testing.T) {
+	w := rolled(t, updatesBounded, newSet(4, inPlaceIfPossible, knobs("", "1", "")))
+	w.bounded(budgetOf(0))
+	w.edit(image("app:2"))
+	held := func() int {
+		return strings.Count(strings.Join(w.Events(), "\n"), "Warning HeldByBudget Pods wait for a PodUnavailableBudget.")
+	}
+	w.once()
+	w.Clock.SetTime(w.Clock.Now().Add(29 * time.Second))
+	w.once()
+	assert.Zero(t, held())
+	w.Clock.SetTime(w.Clock.Now().Add(time.Second))
+	w.once()
+	assert.Equal(t, 1, held())
+	w.Clock.SetTime(w.Clock.Now().Add(time.Minute))
+	w.once()
+	assert.Zero(t, held(), "once")
+}

@@ -13,14 +13,14 @@ import (
 	"kruise.io/kruise/pkg/apis/pub"
 )
 
-// annotateClaims records the hash of the claim templates in a revision when the revision becomes the newest. Claim templates are not
-// part of the revision's data, because a change of only the claim templates starts no rollout. It returns nil if there is no hash,
-// and the engine then writes no annotation.
-func annotateClaims(sum string) func(*appsv1.ControllerRevision) {
-	if sum == "" {
-		return nil
-	}
+// annotateClaims records the claim templates and their hash in a revision when the revision becomes the newest. Claim templates are not
+// part of the revision's data, because a change of only the claim templates starts no rollout. sum may be empty.
+func annotateClaims(sum string, templates []corev1.PersistentVolumeClaim) func(*appsv1.ControllerRevision) {
 	return func(revision *appsv1.ControllerRevision) {
+		storeClaimTemplates(revision, templates)
+		if sum == "" {
+			return
+		}
 		metav1.SetMetaDataAnnotation(&revision.ObjectMeta, pub.CloneSetClaimTemplatesSumKey, sum)
 		metav1.SetMetaDataAnnotation(&revision.ObjectMeta, pub.CloneSetVolumeClaimTemplateHashKey, sum)
 	}

@@ -275,3 +275,30 @@ func TestNoClaimIsDeletedOfACloneSetThatIsBeingDeleted(t *testing.T) {
 		})
 	}
 }
+
+// A canary removes a claim template. Pods of the old revision, which mounts the claim, can still be created.
+// Case cloneset 41.
+func TestOldRevisionKeepsItsClaimTemplates(t *testing.T) {
+	mounts := func(names ...string) func(*v1beta1.CloneSetSpec) {
+		return func(s *v1beta1.CloneSetSpec) {
+			s.VolumeClaimTemplates, s.Template.Spec.Containers[0].VolumeMounts = nil, nil
+			withClaims(names...)(s)
+			for _, name := range names {
+				mount := corev1.VolumeMount{Name: name, MountPath: "/" + name}
+				s.Template.Spec.Containers[0].VolumeMounts = append(s.Template.Spec.Containers[0].VolumeMounts, mount)
+			}
+		}
+	}
+	w := rolled(t, "", newSet(1, mounts("a", "b")))
+	w.edit(mounts("a"), knobs("2", "1", ""), func(s *v1beta1.CloneSetSpec) { s.Replicas = ptr.To[int32](3) })
+	w.settle()
+	volumes := map[string]int{}
+	for _, pod := range w.Pods() {
+		for _, volume := range pod.Spec.Volumes {
+			volumes[volume.Name]++
+			assert.Contains(t, w.claimsByName(), volume.PersistentVolumeClaim.ClaimName)
+		}
+	}
+	assert.Equal(t, map[string]int{"a": 3, "b": 2}, volumes, "two of three are at the old revision")
+	assert.EqualValues(t, 1, w.set().Status.UpdatedReplicas)
+}

@@ -502,3 +502,15 @@ func TestReleasedPodKeepsItsClaim(t *testing.T) {
 		})
 	}
 }
+
+// A revision counts as stable when all Pods have it. Whether they are ready is another question.
+// Case cloneset 42.
+func TestRevisionIsCurrentBeforeItsPodsAreReady(t *testing.T) {
+	w := rolled(t, "", newSet(2, inPlaceIfPossible, knobs("", "100%", "")))
+	w.edit(image("app:2"))
+	w.step()
+	w.step()
+	status := w.set().Status
+	assert.Equal(t, []int32{2, 0}, []int32{status.UpdatedReplicas, status.UpdatedReadyReplicas})
+	assert.Equal(t, status.UpdateRevision, status.CurrentRevision)
+}

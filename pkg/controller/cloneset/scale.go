@@ -98,8 +98,9 @@ func (p *planner) blueprint(updated bool) (*podcontrol.Blueprint, error) {
 	}
 	blueprint.State = pub.LifecycleStatePreparingNormal
 	blueprint.Gates = []corev1.PodConditionType{pub.InPlaceUpdateReadyConditionType, pub.KruisePodReadyConditionType}
-	blueprint.ClaimTemplates, blueprint.ClaimLabels = p.set.Spec.VolumeClaimTemplates, p.set.Spec.Selector.MatchLabels
-	return blueprint, nil
+	blueprint.ClaimLabels = p.set.Spec.Selector.MatchLabels
+	blueprint.ClaimTemplates, err = claimTemplates(p.set.Spec.VolumeClaimTemplates, revision, blueprint.Template)
+	return blueprint, err
 }
 
 // deletionStage deletes Pods. At most limit of them may be serving. The order is: Pods whose deletion already began, Pods that

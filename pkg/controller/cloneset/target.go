@@ -94,7 +94,7 @@ func (s *settings) target(set *v1beta1.CloneSet, selector labels.Selector) (*eng
 			Format:  history.PodTemplates,
 			Content: history.Content{Data: data, Labels: set.Spec.Template.Labels, Annotations: set.Annotations},
 			Current: set.Status.CurrentRevision, CollisionCount: set.Status.CollisionCount, Limit: defaultHistoryLimit,
-			Adopts: true, Annotate: annotateClaims(claims),
+			Adopts: true, Annotate: annotateClaims(claims, set.Spec.VolumeClaimTemplates),
 		},
 		CreateFailed: failed(set, v1beta1.CloneSetConditionFailedScale), UpdateFailed: failed(set, v1beta1.CloneSetConditionFailedUpdate),
 	}

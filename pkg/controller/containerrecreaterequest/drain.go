@@ -68,9 +68,14 @@ func drainedSince(request *v1beta1.ContainerRecreateRequest) *time.Time {
 }
 
 // drainedAt returns the condition that records the time. It has whole seconds, rounded up, so no grace period is shortened.
-func drainedAt(now time.Time) metav1.Condition {
+func drainedAt(pod *corev1.Pod, now time.Time) metav1.Condition {
+	message := ""
+	if !readiness.Gated(pod) {
+		message = "the Pod stays in service, because it has no readiness gate " + string(pub.KruisePodReadyConditionType)
+	}
 	return metav1.Condition{
-		Type: v1beta1.ContainerRecreateRequestConditionPreRecreateGrace, Status: metav1.ConditionTrue,
+		Message: message,
+		Type:    v1beta1.ContainerRecreateRequestConditionPreRecreateGrace, Status: metav1.ConditionTrue,
 		Reason:             v1beta1.ContainerRecreateRequestConditionPreRecreateGrace,
 		LastTransitionTime: metav1.NewTime(now.Add(time.Second - time.Nanosecond).Truncate(time.Second)),
 	}

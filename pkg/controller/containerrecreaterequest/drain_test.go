@@ -50,7 +50,7 @@ func TestPodIsTakenOutOfServiceFirst(t *testing.T) {
 
 func TestRemainingTimeIsRoundedUp(t *testing.T) {
 	for after, want := range map[time.Duration]time.Duration{0: 0, time.Nanosecond: time.Second, 999 * time.Millisecond: time.Second, time.Second: time.Second} {
-		assert.Equal(t, controllertest.Now.Add(want), drainedAt(controllertest.Now.Add(after)).LastTransitionTime.Time)
+		assert.Equal(t, controllertest.Now.Add(want), drainedAt(newPod(), controllertest.Now.Add(after)).LastTransitionTime.Time)
 	}
 }
 
@@ -58,7 +58,8 @@ func TestRemainingTimeIsRoundedUp(t *testing.T) {
 func TestWithoutTheGateThereIsTheTimeAlone(t *testing.T) {
 	w := newWorld(t, newPod(func(p *corev1.Pod) { p.Spec.ReadinessGates, p.Status.Conditions = nil, nil }), newRequest(unready(0)))
 	assert.Equal(t, []string{"update containerrecreaterequests/status r"}, w.settle())
-	assert.Len(t, w.request().Status.Conditions, 1)
+	require.Len(t, w.request().Status.Conditions, 1)
+	assert.Equal(t, "the Pod stays in service, because it has no readiness gate KruisePodReady", w.request().Status.Conditions[0].Message)
 	assert.Empty(t, w.request().Finalizers)
 }
 

@@ -109,7 +109,7 @@ func (r *Reconciler) progress(ctx context.Context, request *v1beta1.ContainerRec
 		fresh.Status.ContainerStatusSnapshot = snapshot(fresh, pod)
 		fresh.Status.Message = backOff(fresh, pod)
 		if drained && !isDrained(fresh) {
-			fresh.Status.Conditions = append(fresh.Status.Conditions, drainedAt(r.clock.Now()))
+			fresh.Status.Conditions = append(fresh.Status.Conditions, drainedAt(pod, r.clock.Now()))
 		}
 	})
 }

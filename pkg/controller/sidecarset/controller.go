@@ -1,7 +1,6 @@
 package sidecarset
 
 import (
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -47,7 +46,7 @@ type Options struct {
 	Metrics *Metrics
 }
 
-// Reconciler reconciles SidecarSets. Its fields are set before the controller starts. counts, lost, looks and pace have locks of
+// Reconciler reconciles SidecarSets. Its fields are set before the controller starts. lost, looks and pace have locks of
 // their own.
 type Reconciler struct {
 	Options
@@ -67,7 +66,6 @@ type Reconciler struct {
 	pace       *engine.Pace
 	// injects is false if admission does not inject at all.
 	injects bool
-	counts  counts
 	lost    lost
 	looks   looks
 }
@@ -87,7 +85,7 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 	r := &Reconciler{
 		Options: options, server: engine.NewServer(deps.Kube), client: deps.Kruise.AppsV1beta1().SidecarSets(),
 		namespaces: core.Namespaces().Lister(), recorder: deps.Recorder(Name), clock: deps.Clock, pace: engine.NewPace(deps.Clock),
-		injects: deps.Features.Enabled(features.PodWebhook), counts: counts{began: sync.OnceValue(deps.Clock.Now)},
+		injects: deps.Features.Enabled(features.PodWebhook),
 	}
 	c := controller.For(deps, Name, sets, r.Reconcile)
 	c.Guards(resource, sets)
@@ -116,7 +114,6 @@ func build(deps controller.Deps, options Options) (*Reconciler, *controller.Of[*
 // forget drops what is kept in memory for a deleted SidecarSet.
 func (r *Reconciler) forget(set *v1beta1.SidecarSet) {
 	r.pace.Forget(set.UID)
-	r.counts.forget(set.UID)
 	r.lost.forget(set.UID)
 	r.looks.forget(set.UID)
 	r.Metrics.forget(set.Name)
@@ -128,55 +125,4 @@ func podSets(obj any) ([]string, error) {
 		return sidecar.InjectedSets(pod), nil
 	}
 	return nil, nil
-}
-
-// counts keeps which SidecarSets of type NotUpdate must be counted again. Their status shows what the last creation of a Pod or the
-// last change of their spec found, and no later change of a Pod.
-type counts struct {
-	// began returns when the first Pod was seen. Pods that are older existed before, although the cache reports them as new. It is not the
-	// time at which the controller was built, because the clock is right only when kube-apiserver has answered.
-	began func() time.Time
-	// lock guards of, which is by the UID of the SidecarSet.
-	lock sync.Mutex
-	of   map[types.UID]counted
-}
-
-// counted is what is kept of one SidecarSet.
-type counted struct {
-	// due is true if a Pod was created since the last count.
-	due bool
-	// passed is true after a pass without an error. Before this process leads, it sees Pods and counts none.
-	passed bool
-}
-
-// change edits what is kept of a SidecarSet, and returns what was kept before.
-func (c *counts) change(set types.UID, edit func(*counted)) counted {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	before := c.of[set]
-	after := before
-	edit(&after)
-	if c.of == nil {
-		c.of = map[types.UID]counted{}
-	}
-	c.of[set] = after
-	return before
-}
-
-// add makes a count of the SidecarSet due.
-func (c *counts) add(set types.UID) { c.change(set, func(now *counted) { now.due = true }) }
-
-// take returns what is kept of the SidecarSet, and makes no count due any more. Take it before the Pods are listed, and add it again if
-// they are not counted: a list can be older than a Pod that made the count due.
-func (c *counts) take(set types.UID) counted {
-	return c.change(set, func(now *counted) { now.due = false })
-}
-
-// pass records a pass without an error.
-func (c *counts) pass(set types.UID) { c.change(set, func(now *counted) { now.passed = true }) }
-
-func (c *counts) forget(set types.UID) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	delete(c.of, set)
 }

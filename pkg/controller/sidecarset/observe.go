@@ -30,8 +30,6 @@ type view struct {
 	clash   string
 	// lookAgain is when the missing Pods must be looked for again, or zero.
 	lookAgain time.Duration
-	// due is true if a Pod was created since the last count, see counts.
-	due bool
 	// unfinished is true if the time of the pass was over before all Pods had been written.
 	unfinished bool
 }

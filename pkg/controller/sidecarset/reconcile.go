@@ -31,30 +31,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *v1beta1.SidecarSet) (re
 			return reconcile.Result{RequeueAfter: wait, KeepFailures: true}, nil
 		}
 	}
-	// A Pod that is created after the Pods are listed makes another count due.
-	kept := r.counts.take(set.UID)
-	due := kept.due
 	v, err := r.observe(set)
-	if err == nil {
-		// Before the first pass of this process, the former leader may have counted the Pods already. So the Pods are counted again only if
-		// there are more of them, or more updated ones, than in the status.
-		if !kept.passed {
-			var now v1beta1.SidecarSetStatus
-			v.count(&now)
-			due = now.MatchedPods > set.Status.MatchedPods || due && now.UpdatedPods > set.Status.UpdatedPods
-		}
-		v.due = due
-		// The pause counts from the end of the pass.
-		defer r.pace.Passed(set.UID, len(v.pods))
-		err = r.pass(ctx, v)
-	}
-	switch {
-	case err == nil:
-		r.counts.pass(set.UID)
-	case due:
-		r.counts.add(set.UID) // The count may not have been written.
-	}
 	if err != nil {
+		return reconcile.Result{}, err
+	}
+	// The pause counts from the end of the pass.
+	defer r.pace.Passed(set.UID, len(v.pods))
+	if err := r.pass(ctx, v); err != nil {
 		return reconcile.Result{}, err
 	}
 	return v.next(), nil

@@ -32,15 +32,9 @@ func (r *Reconciler) report(ctx context.Context, v *view, latest string, collisi
 		r.recorder.Eventf(set, corev1.EventTypeWarning, "PodsNotInjected",
 			"%d Pods were created without the containers of this SidecarSet; %s: %s%s", missing, remedy, strings.Join(names, ", "), more)
 	}
-	// A SidecarSet of type NotUpdate is counted again only after the creation of a Pod or a change of its spec (case 43 of
-	// docs/contract/sidecarset.md).
-	recount := set.Spec.UpdateStrategy.Type != v1beta1.NotUpdateSidecarSetStrategyType ||
-		set.Status.ObservedGeneration != set.Generation || v.due
 	stored, err := controller.UpdateStatus(ctx, r.client, set, func(fresh *v1beta1.SidecarSet) error {
 		status := &fresh.Status
-		if recount {
-			v.count(status)
-		}
+		v.count(status)
 		// After a conflict, fresh can be newer than the set of this pass.
 		status.ObservedGeneration = max(status.ObservedGeneration, set.Generation)
 		status.LatestRevision, status.CollisionCount, status.UninjectedPods = latest, &collisions, missing

@@ -3,7 +3,6 @@ package sidecarset
 import (
 	"cmp"
 	"maps"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +17,6 @@ import (
 // changedPod returns the SidecarSets that a change of a Pod concerns: those that the Pod records, and those that it lacks or lacked.
 // before is nil for a new Pod, and after is nil for a deleted one.
 func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.NamespacedName) {
-	r.counts.began()
 	old, _ := before.(*corev1.Pod)
 	pod, _ := after.(*corev1.Pod)
 	if old == nil && pod == nil || old != nil && pod != nil && !worthAPass(old, pod) {
@@ -29,11 +27,9 @@ func (r *Reconciler) changedPod(before, after metav1.Object) (keys []types.Names
 	concerned := map[string]bool{}
 	for _, name := range sidecar.InjectedSets(newest) {
 		concerned[name] = true
-		set := r.set(name)
-		if set == nil || !r.worthCounting(set, newest, old == nil) {
-			continue
+		if r.set(name) != nil {
+			keys = append(keys, types.NamespacedName{Name: name})
 		}
-		keys = append(keys, types.NamespacedName{Name: name})
 	}
 	// A Pod that ends, or that gets other labels, no longer counts as one that lacks a SidecarSet.
 	for _, version := range []*corev1.Pod{old, pod} {
@@ -67,23 +63,6 @@ func (r *Reconciler) changedNamespace(before, after metav1.Object) (keys []types
 		}
 	}
 	return keys
-}
-
-// seenWithin is how long a new Pod may take to be seen. API times have whole seconds.
-const seenWithin = 2 * time.Second
-
-// worthCounting reports whether a change of the Pod may change what the SidecarSet shows. created is true for a new Pod. For a
-// SidecarSet of type NotUpdate, only the creation of a Pod does, and worthCounting records that a count is due. Pods that existed
-// before the controller began are not new.
-func (r *Reconciler) worthCounting(set *v1beta1.SidecarSet, pod *corev1.Pod, created bool) bool {
-	if set.Spec.UpdateStrategy.Type != v1beta1.NotUpdateSidecarSetStrategyType {
-		return true
-	}
-	if !created || pod.CreationTimestamp.Time.Before(r.counts.began().Add(-seenWithin)) {
-		return false
-	}
-	r.counts.add(set.UID)
-	return true
 }
 
 // set returns a SidecarSet from the cache, or nil if there is none.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -397,6 +398,8 @@ func TestOtherPodsAreNotAdopted(t *testing.T) {
 	w.Add(stranger)
 	w.settle()
 	assert.Empty(t, w.pod("web-01").OwnerReferences)
+	assert.Contains(t, w.Events(), "Warning NotAdopted These Pods match the selector and have no controller, but are not adopted, because their names are "+
+		"not names of this StatefulSet: web-01. To keep them apart, change their labels. Otherwise, delete them")
 }
 
 // A Pod whose labels the user changed is released and keeps its name. The Pods of the other ordinals are created all the same.
@@ -405,6 +408,18 @@ func TestTakenNameDoesNotHoldUpOtherPods(t *testing.T) {
 	w.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", Namespace: "ns", UID: "released"}})
 	require.ErrorContains(t, w.attempt(), `"web-0" already exists`)
 	assert.Equal(t, []string{"web-0", "web-1", "web-2"}, w.names())
+}
+
+// The StatefulSet of Kubernetes with the same name still has its Pods.
+func TestNameThatAnotherWorkloadHasIsReported(t *testing.T) {
+	w := newWorld(t, "", newSet(1))
+	other := metav1.NewControllerRef(&metav1.ObjectMeta{Name: "web", UID: "other"}, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))
+	w.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", Namespace: "ns", UID: "theirs", OwnerReferences: []metav1.OwnerReference{*other}}})
+	require.ErrorContains(t, w.attempt(), `StatefulSet web of apps/v1 controls it`)
+	events := w.Events()
+	require.Len(t, events, 1, "%v", events)
+	assert.Contains(t, events[0], "Warning FailedCreate create Pod web-0 in StatefulSet web failed error: ")
+	assert.Contains(t, events[0], "StatefulSet web of apps/v1 controls it; delete the Pod, or, to take it over, delete that StatefulSet with --cascade=orphan")
 }
 
 func TestLostLabelsAreRestored(t *testing.T) {

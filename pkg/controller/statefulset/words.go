@@ -1,6 +1,7 @@
 package statefulset
 
 import (
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,6 +47,10 @@ func silent(result *engine.Result) bool {
 	case engine.Edit:
 		return result.Claim != "" && result.Err == nil
 	case engine.Create:
+		// A Pod that another workload has does not go away by itself.
+		if taken := (*engine.TakenError)(nil); errors.As(result.Err, &taken) {
+			return false
+		}
 		return apierrors.IsAlreadyExists(result.Err) || apierrors.HasStatusCause(result.Err, corev1.NamespaceTerminatingCause)
 	default:
 		return false

@@ -27,7 +27,7 @@ func cloneSet(gate featuregate.FeatureGate) rest.AnyKind {
 		Default:  each(install.AgreeOnCloneSet, filled(gate, install.DefaultCloneSetTemplate)),
 		Validate: validation.ValidateCloneSet, ValidateUpdate: validation.ValidateCloneSetUpdate,
 		ValidateStatus: validation.ValidateCloneSetStatusUpdate, ErrorsIn: validation.CloneSetErrorsIn,
-		Warnings: templateWarnings(func(c *set) *corev1.PodTemplateSpec { return &c.Spec.Template }),
+		Warnings: inTurn(validation.WarnCloneSet, templateWarnings(func(c *set) *corev1.PodTemplateSpec { return &c.Spec.Template })),
 		Columns: []rest.Column[*set]{
 			number("DESIRED", "Number of desired Pods.", func(c *set) int32 { return ptr.Deref(c.Spec.Replicas, 1) }),
 			number("UPDATED", "Number of Pods at the update revision.", func(c *set) int32 { return c.Status.UpdatedReplicas }),

@@ -7,6 +7,7 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"kruise.io/kruise/pkg/apis/apps"
+	"kruise.io/kruise/pkg/apis/apps/install"
 	"kruise.io/kruise/pkg/apis/apps/v1alpha1"
 	"kruise.io/kruise/pkg/apis/apps/v1beta1"
 	"kruise.io/kruise/pkg/apis/apps/validation"
@@ -21,6 +22,7 @@ func daemonSet(featuregate.FeatureGate) rest.AnyKind {
 		Stored: v1beta1.SchemeGroupVersion, Served: []schema.GroupVersion{v1beta1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion},
 		New: func() *set { return &set{} }, NewList: func() runtime.Object { return &apps.DaemonSetList{} },
 		Spec: func(d *set) any { return &d.Spec }, Status: func(d *set) any { return &d.Status },
+		Default:  install.AgreeOnDaemonSet,
 		Validate: validation.ValidateDaemonSet, ValidateUpdate: validation.ValidateDaemonSetUpdate,
 		ValidateStatus: validation.ValidateDaemonSetStatusUpdate,
 		Warnings:       inTurn(validation.WarnDaemonSet, templateWarnings(func(d *set) *corev1.PodTemplateSpec { return &d.Spec.Template })),

@@ -27,5 +27,7 @@ func TestDaemonSetIsDescribed(t *testing.T) {
 	assert.Equal(t, []string{"CONTAINERS a,c", "IMAGES b:v1,d"}, wide)
 	assert.Equal(t, []string{"daemon", "ads"}, kind.Short)
 	assert.Nil(t, kind.Scale, "the nodes decide how many Pods there are")
-	assert.Nil(t, kind.Default, "the template is stored as it is written")
+	kept := set.DeepCopy()
+	kind.Default(set, nil)
+	assert.Equal(t, kept, set, "the template is stored as it is written")
 }

@@ -34,7 +34,7 @@ func statefulSet(gate featuregate.FeatureGate) rest.AnyKind {
 		ValidateUpdate: rules(validation.ValidateStatefulSetUpdate,
 			whenOn(gate, features.StatefulSetAutoResizePVCGate, validation.ValidateClaimGrowth)),
 		ValidateStatus: validation.ValidateStatefulSetStatusUpdate,
-		Warnings:       templateWarnings(func(s *set) *corev1.PodTemplateSpec { return &s.Spec.Template }),
+		Warnings:       inTurn(validation.WarnStatefulSet, templateWarnings(func(s *set) *corev1.PodTemplateSpec { return &s.Spec.Template })),
 		Columns: []rest.Column[*set]{
 			number("DESIRED", "Number of desired Pods.", func(s *set) int32 { return ptr.Deref(s.Spec.Replicas, 1) }),
 			number("CURRENT", "Number of existing Pods.", func(s *set) int32 { return s.Status.Replicas }),

@@ -102,18 +102,20 @@ func Refused(err error) bool {
 	return errors.As(err, &refusal) || apierrors.HasStatusCause(err, Cause) || errors.Is(err, errContended)
 }
 
-// WithoutRefusals splits joined errors. It returns whether any of them was a refusal by a budget, and the errors that were not.
-func WithoutRefusals(err error) (refused bool, rest error) {
+// WithoutRefusals splits joined errors. It returns the first of them that is a refusal by a budget, and the errors that are none.
+func WithoutRefusals(err error) (refusal, rest error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var failures []error
 		for _, part := range joined.Unwrap() {
 			one, failure := WithoutRefusals(part)
-			failures, refused = append(failures, failure), refused || one
+			if failures = append(failures, failure); refusal == nil {
+				refusal = one
+			}
 		}
-		return refused, errors.Join(failures...)
+		return refusal, errors.Join(failures...)
 	}
 	if Refused(err) {
-		return true, nil
+		return err, nil
 	}
-	return false, err
+	return nil, err
 }

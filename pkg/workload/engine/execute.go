@@ -63,7 +63,7 @@ func (e *Engine) Execute(ctx context.Context, v *View, plan *Plan) Outcome {
 	if x.Unfinished() {
 		outcome.Recheck, outcome.Complete = delay.Sooner(outcome.Recheck, passes.Continue), false
 	}
-	outcome.withoutRefusals()
+	x.tellRefusal(outcome.withoutRefusals())
 	x.remember(&outcome)
 	return outcome
 }

@@ -49,8 +49,28 @@ func (x *execution) createdAfterAll(ctx context.Context, pod *corev1.Pod, id str
 		defer x.lock.Unlock()
 		x.attempted[id] = x.Clock.Now()
 	}
+	if err == nil {
+		if owner := metav1.GetControllerOfNoCopy(found); owner != nil && owner.UID != x.view.Object.GetUID() {
+			return nil, &TakenError{Owner: *owner, failure: failure}
+		}
+	}
 	return nil, failure
 }
+
+// TakenError says that another workload has a Pod of the name.
+type TakenError struct {
+	Owner   metav1.OwnerReference
+	failure error
+}
+
+// Error implements error.
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("%v, and %s %s of %s controls it; delete the Pod, or, to take it over, delete that %s with --cascade=orphan",
+		e.failure, e.Owner.Kind, e.Owner.Name, e.Owner.APIVersion, e.Owner.Kind)
+}
+
+// Unwrap returns the answer of the API server.
+func (e *TakenError) Unwrap() error { return e.failure }
 
 // deletedAfterAll looks for the Pod of a failed deletion, and returns the failure if the Pod still exists.
 func (x *execution) deletedAfterAll(ctx context.Context, pod *corev1.Pod, failure error) error {

@@ -28,6 +28,7 @@ type memory struct {
 	places map[string]placed
 	// strangers are the Pods that an event has named.
 	strangers map[types.UID]bool
+	refusals  refusals
 	// generation is that of the workload in the last pass, if that pass stopped early, or 0.
 	generation int64
 }
@@ -63,7 +64,7 @@ func (m *memories) of(owner types.UID) memory {
 func (m *memories) keep(owner types.UID, kept memory) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if len(kept.sightings) == 0 && len(kept.attempted)+len(kept.unresolved)+len(kept.places)+len(kept.strangers) == 0 && kept.generation == 0 {
+	if kept.refusals.since.IsZero() && len(kept.sightings) == 0 && len(kept.attempted)+len(kept.unresolved)+len(kept.places)+len(kept.strangers) == 0 && kept.generation == 0 {
 		delete(m.all, owner)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"kruise.io/kruise/pkg/delay"
 	"kruise.io/kruise/pkg/workload/disruption"
@@ -41,11 +42,41 @@ type Outcome struct {
 	Recheck time.Duration
 }
 
-// withoutRefusals drops errors that are refusals by a budget. A refusal is no failure: the Pod is tried again.
-func (o *Outcome) withoutRefusals() {
-	var scale, update bool
+// withoutRefusals drops errors that are refusals by a budget, and returns the first of them. A refusal is no failure: the Pod is tried again.
+func (o *Outcome) withoutRefusals() error {
+	var scale, update error
 	scale, o.Scale = disruption.WithoutRefusals(o.Scale)
-	if update, o.Update = disruption.WithoutRefusals(o.Update); scale || update {
+	update, o.Update = disruption.WithoutRefusals(o.Update)
+	if scale == nil {
+		scale = update
+	}
+	if scale != nil {
 		o.Recheck = delay.Sooner(o.Recheck, refusedRetry)
+	}
+	return scale
+}
+
+// heldPatience is how long each pass is refused by a budget before an event says so. Pods of a rollout usually wait for the one before them.
+const heldPatience = 30 * time.Second
+
+// refusals is since when each pass was refused by a budget. It is zero if the last one was not. told is true after the event.
+type refusals struct {
+	since time.Time
+	told  bool
+}
+
+// tellRefusal sends one event about a workload that a budget holds for long. The budget has events of its own, which users do not see beside
+// those of the workload.
+func (x *execution) tellRefusal(refusal error) {
+	held := &x.view.memory.refusals
+	switch {
+	case refusal == nil:
+		*held = refusals{}
+	case held.since.IsZero():
+		held.since = x.view.Now
+	case !held.told && x.view.Now.Sub(held.since) >= heldPatience:
+		held.told = true
+		x.Recorder.Eventf(x.view.Object, corev1.EventTypeWarning, "HeldByBudget",
+			"Pods wait for a PodUnavailableBudget. The workload goes on when the budget allows it: %v", refusal)
 	}
 }
