@@ -134,6 +134,7 @@ func (s *simulation) checkUpdate(pod *corev1.Pod) {
 		s.waiting[pod.Name] = waiting
 	}
 	held := controllertest.ConditionOf(pod, pub.InPlaceUpdateReadyConditionType)
+	s.checkRestart(pod, held)
 	if s.images[pod.Name] == container.Image {
 		if held != nil && held.Status == corev1.ConditionTrue && len(pod.Status.ContainerStatuses) > 0 {
 			require.Equal(s.T, container.Image, pod.Status.ContainerStatuses[0].Image, "%s serves before its update\n%s", pod.Name, s.History())
@@ -156,6 +157,17 @@ func (s *simulation) checkUpdate(pod *corev1.Pod) {
 	delete(s.waiting, pod.Name)
 	require.Equal(s.T, running, state.LastContainerStatuses[container.Name].ContainerID,
 		"%s: the record names another instance\n%s", pod.Name, s.History())
+}
+
+// checkRestart verifies that a Pod is out of service until its container has restarted, if its update restarts the container.
+func (s *simulation) checkRestart(pod *corev1.Pod, held *corev1.PodCondition) {
+	state, err := record.Read(pod)
+	require.NoError(s.T, err)
+	if state == nil || len(pod.Status.ContainerStatuses) == 0 || held == nil || held.Status != corev1.ConditionTrue {
+		return
+	}
+	id := pod.Status.ContainerStatuses[0].ContainerID
+	require.NotEqual(s.T, id, state.RestartContainers[pod.Spec.Containers[0].Name], "%s serves before its restart\n%s", pod.Name, s.History())
 }
 
 // mounts returns the names of the claims that a Pod mounts.

@@ -34,7 +34,8 @@ type simulation struct {
 	*controllertest.Simulation[*v1beta1.CloneSet]
 	r     *Reconciler
 	gates settings
-	made  int
+	// made counts the names of Pods, and restarts those of the workload.
+	made, restarts int
 	// created and deleted count the controller's actions by revision since the maps were last cleared. wrote are the Pods that the
 	// controller wrote to in this pass.
 	created, deleted map[string]int
@@ -65,7 +66,8 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	set := newSet(int32(s.Rand.IntN(9)), policy(policies[s.Rand.IntN(len(policies))]))
 	controllertest.Mark(set.Spec.Template.Labels)
 	s.gates.rollback, s.gates.preparingUpdateAsUpdate = s.Rand.IntN(2) == 0, s.Rand.IntN(2) == 0
-	s.Logf("policy=%s replicas=%d gates=%+v", kinds.RollingUpdateOf(set).PodUpdatePolicy, replicasOf(set), s.gates)
+	s.Node.Agent = s.Rand.IntN(2) == 0
+	s.Logf("agent=%t policy=%s replicas=%d gates=%+v", s.Node.Agent, kinds.RollingUpdateOf(set).PodUpdatePolicy, replicasOf(set), s.gates)
 	s.randomKnobs(&set.Spec)
 	set.Spec.Lifecycle = s.RandomHooks()
 	s.randomClaims(&set.Spec)

@@ -2,6 +2,7 @@ package cloneset
 
 import (
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,7 +39,7 @@ func (s *simulation) randomClaims(spec *v1beta1.CloneSetSpec) {
 
 // disturb makes a random change by a user, or a random failure.
 func (s *simulation) disturb() {
-	switch s.Rand.IntN(12) {
+	switch s.Rand.IntN(13) {
 	case 0:
 		s.edit(s.scale)
 	case 1, 2:
@@ -61,6 +62,8 @@ func (s *simulation) disturb() {
 	case 11:
 		hooks := s.RandomHooks()
 		s.edit(func(spec *v1beta1.CloneSetSpec) { spec.Lifecycle = hooks })
+	case 12:
+		s.restartPods()
 	}
 }
 
@@ -119,6 +122,16 @@ func (s *simulation) hostNetwork() {
 	s.Logf("hostNetwork=%t", s.spec().Template.Spec.HostNetwork)
 }
 
+// restartPods restarts the workload, unless the update could never be made in place and must be.
+func (s *simulation) restartPods() {
+	if !s.Node.Agent && kinds.RollingUpdateOf(s.Workloads.Newest()).PodUpdatePolicy == pub.InPlaceOnlyPodUpdatePolicy {
+		return
+	}
+	s.restarts++
+	s.edit(restartedAt(strconv.Itoa(s.restarts)))
+	s.Logf("restart %d", s.restarts)
+}
+
 // specify picks a Pod for deletion and returns the Pod's revision.
 func (s *simulation) specify() string {
 	pod := s.anyPod()
@@ -140,7 +153,7 @@ func (s *simulation) peace() {
 // oneChange makes one change to the undisturbed workload. It returns how many Pods the user picked for deletion, by revision.
 func (s *simulation) oneChange() map[string]int {
 	s.Logf("one change")
-	switch s.Rand.IntN(5) {
+	switch s.Rand.IntN(6) {
 	case 0:
 		s.edit(s.scale)
 	case 1:
@@ -152,6 +165,8 @@ func (s *simulation) oneChange() map[string]int {
 	case 4:
 		s.image("app:" + s.Pick("1", "2", "3"))
 		s.edit(s.scale)
+	case 5:
+		s.restartPods()
 	}
 	return nil
 }
