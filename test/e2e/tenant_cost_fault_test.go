@@ -85,9 +85,9 @@ func nextImage(i int) []byte {
 // tenantAttacks returns the attacks. hanging is the host of a registry that never answers, and address the host's address that Pods reach.
 func tenantAttacks(hanging, address string) []tenantAttack {
 	return []tenantAttack{
-		{"an update of a budget with a mistake in each of 12,000 requirements", ownBudget, func(ctx context.Context, e *env, i int) error {
+		{"an update of a budget with a mistake in each of 4,900 requirements", ownBudget, func(ctx context.Context, e *env, i int) error {
 			var requirements strings.Builder
-			for j := range 12_000 {
+			for j := range 4_900 {
 				fmt.Fprintf(&requirements, `%s{"key":"a%d","operator":"x"}`, separator(j), i+j)
 			}
 			patch := `{"spec":{"selector":{"matchExpressions":[` + requirements.String() + `]}}}`
@@ -291,6 +291,8 @@ func (e *env) attacked(t *testing.T, attack tenantAttack, image string) (stepTim
 	during := e.steps(attackTime, image)
 	end()
 	attacking.Wait()
+	// The deletion of what the attack has made is no part of the next one.
+	e.kubectl("delete", "namespace", other.namespace, "--timeout=3m")
 	return during, answers
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -70,30 +69,29 @@ func TestLimitIsLowered(t *testing.T) {
 // Not parallel: it compares times. A busy machine can disturb one round, so the quickest of three counts.
 func TestLargestObjectsAreAnsweredInProportion(t *testing.T) {
 	client := cloneSets(t)
-	const number, most = 10_000, 40 // The managed fields are larger than the variables.
-	withEnv := func(name string, number int, suffix string) *v1beta1.CloneSet {
+	const number, most = 8_000, 40 // The managed fields are larger than the annotations.
+	annotated := func(name string, number int, suffix string) *v1beta1.CloneSet {
 		set := newCloneSet(name)
-		set.Spec.Replicas = new(int32)
+		set.Spec.Replicas, set.Spec.Template.Annotations = new(int32), map[string]string{}
 		for i := range number {
-			set.Spec.Template.Spec.Containers[0].Env = append(set.Spec.Template.Spec.Containers[0].Env,
-				corev1.EnvVar{Name: fmt.Sprintf("VARIABLE_%d%s", i, suffix), Value: "a value of the usual length"})
+			set.Spec.Template.Annotations[fmt.Sprintf("example.com/%d%s", i, suffix)] = "a value"
 		}
 		return set
 	}
 	steps := map[string]func(name string, number int) error{
 		"1 create": func(name string, number int) error {
-			_, err := client.Create(t.Context(), withEnv(name, number, ""), metav1.CreateOptions{})
+			_, err := client.Create(t.Context(), annotated(name, number, ""), metav1.CreateOptions{})
 			return err
 		},
 		"2 update, each wrong": func(name string, number int) error {
-			_, err := client.Update(t.Context(), withEnv(name, number, "="), metav1.UpdateOptions{})
+			_, err := client.Update(t.Context(), annotated(name, number, "="), metav1.UpdateOptions{})
 			if !apierrors.IsInvalid(err) {
 				return fmt.Errorf("not refused: %w", err)
 			}
 			return nil
 		},
 		"3 update": func(name string, number int) error {
-			_, err := client.Update(t.Context(), withEnv(name, number, "_"), metav1.UpdateOptions{})
+			_, err := client.Update(t.Context(), annotated(name, number, "_a"), metav1.UpdateOptions{})
 			return err
 		},
 		"4 patch": func(name string, _ int) error {

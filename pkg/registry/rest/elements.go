@@ -11,7 +11,7 @@ import (
 // have some errors, so this bounds the time of a request. Lists count also if they are empty, because the rules of an element look at each
 // of its lists: a container costs more than an environment variable. An object of the largest size has more only if its elements are
 // nearly empty.
-const mostElements = 25_000
+const mostElements = 10_000
 
 // elements counts the lists, maps and elements in a value of one type. It is nil for types without lists and maps.
 type elements func(value reflect.Value) int
