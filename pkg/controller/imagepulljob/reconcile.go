@@ -205,8 +205,8 @@ func (r *Reconciler) tellEnd(job *v1beta1.ImagePullJob, status *v1beta1.ImagePul
 		if len(status.FailedNodes) > namedNodes {
 			more = ", and others"
 		}
-		r.recorder.Eventf(job, corev1.EventTypeWarning, "NodesFailed", "%d of %d nodes have not pulled the image: %s%s", status.Failed, status.Desired,
-			strings.Join(status.FailedNodes[:min(len(status.FailedNodes), namedNodes)], ", "), more)
+		r.recorder.Eventf(job, corev1.EventTypeWarning, "NodesFailed", "%d of %d nodes have not pulled the image: %s%s",
+			status.Failed, status.Desired, strings.Join(status.FailedNodes[:min(len(status.FailedNodes), namedNodes)], ", "), more)
 	}
 }
 

@@ -86,7 +86,9 @@ func (s *Server) ofVersion(group, version string) metav1.APIResourceList {
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: groupVersion(group, version),
 	}
 	if group == v1beta1.SchemeGroupVersion.Group && version == v1beta1.SchemeGroupVersion.Version && !s.definitions {
-		list.APIResources = append(list.APIResources, metav1.APIResource{Name: "nodeimages/pullsecrets", Kind: "SecretList", Verbs: metav1.Verbs{"get"}})
+		list.APIResources = append(list.APIResources, metav1.APIResource{
+			Name: "nodeimages/pullsecrets", Kind: "SecretList", Verbs: metav1.Verbs{"get"},
+		})
 	}
 	for _, r := range s.resources {
 		for _, served := range r.versions {

@@ -24,8 +24,8 @@ import (
 // restartedAt is the variable that a restart sets in each container of a workload that recreates its Pods.
 const restartedAt = "RESTARTED_AT"
 
-// inPlace is true if the manager of the cluster restarts containers in place for the annotation of a restart. With the manager of OpenKruise,
-// the annotation restarts nothing, but a changed variable recreates the Pods.
+// inPlace is true if the manager of the cluster restarts containers in place for the annotation of a restart. With the manager of
+// OpenKruise, the annotation restarts nothing, but a changed variable recreates the Pods.
 var inPlace atomic.Bool
 
 // RestartInPlace says whether the manager of the cluster restarts containers in place.
@@ -152,8 +152,8 @@ func restarter(other helpers.ObjectRestarterFunc, now clock.PassiveClock) helper
 	}
 }
 
-// restartSubsets sets the annotation of a restart in the Pod template of a UnitedDeployment. The workloads of its subsets then restart as they
-// do by themselves. It returns nil for any other object.
+// restartSubsets sets the annotation of a restart in the Pod template of a UnitedDeployment. The workloads of its subsets then restart as
+// each does by itself. It returns nil for any other object.
 func restartSubsets(object runtime.Object, at string) ([]byte, error) {
 	switch object.(type) {
 	case *v1beta1.UnitedDeployment, *v1alpha1.UnitedDeployment:
@@ -170,7 +170,8 @@ func restartSubsets(object runtime.Object, at string) ([]byte, error) {
 	}
 	// One of them is set, for the kind of the workloads.
 	for name := range templates {
-		err := unstructured.SetNestedField(content, at, "spec", "template", name, "spec", "template", "metadata", "annotations", pub.RestartedAtKey)
+		err := unstructured.SetNestedField(content, at,
+			"spec", "template", name, "spec", "template", "metadata", "annotations", pub.RestartedAtKey)
 		if err != nil {
 			return nil, fmt.Errorf("annotate the template of the UnitedDeployment: %w", err)
 		}

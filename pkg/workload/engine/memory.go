@@ -64,7 +64,8 @@ func (m *memories) of(owner types.UID) memory {
 func (m *memories) keep(owner types.UID, kept memory) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if kept.refusals.since.IsZero() && len(kept.sightings) == 0 && len(kept.attempted)+len(kept.unresolved)+len(kept.places)+len(kept.strangers) == 0 && kept.generation == 0 {
+	entries := len(kept.sightings) + len(kept.attempted) + len(kept.unresolved) + len(kept.places) + len(kept.strangers)
+	if entries == 0 && kept.refusals.since.IsZero() && kept.generation == 0 {
 		delete(m.all, owner)
 		return
 	}

@@ -42,7 +42,8 @@ type Outcome struct {
 	Recheck time.Duration
 }
 
-// withoutRefusals drops errors that are refusals by a budget, and returns the first of them. A refusal is no failure: the Pod is tried again.
+// withoutRefusals drops errors that are refusals by a budget, and returns the first of them. A refusal is no failure: the Pod is tried
+// again.
 func (o *Outcome) withoutRefusals() error {
 	var scale, update error
 	scale, o.Scale = disruption.WithoutRefusals(o.Scale)
@@ -56,7 +57,8 @@ func (o *Outcome) withoutRefusals() error {
 	return scale
 }
 
-// heldPatience is how long each pass is refused by a budget before an event says so. Pods of a rollout usually wait for the one before them.
+// heldPatience is how long each pass is refused by a budget before an event says so. Pods of a rollout usually wait for the one before
+// them.
 const heldPatience = 30 * time.Second
 
 // refusals is since when each pass was refused by a budget. It is zero if the last one was not. told is true after the event.
@@ -65,8 +67,8 @@ type refusals struct {
 	told  bool
 }
 
-// tellRefusal sends one event about a workload that a budget holds for long. The budget has events of its own, which users do not see beside
-// those of the workload.
+// tellRefusal sends one event about a workload that a budget holds for long. The budget has events of its own, which users do not see
+// beside those of the workload.
 func (x *execution) tellRefusal(refusal error) {
 	held := &x.view.memory.refusals
 	switch {

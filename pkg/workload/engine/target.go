@@ -48,8 +48,9 @@ type Target struct {
 	// Picked reports whether the user asked for the Pod's deletion by other means than its label. It may be nil.
 	Picked func(pod *corev1.Pod) bool
 	// Adopts reports whether the workload adopts a Pod that matches its selector and has no controller. If it is nil, the workload
-	// adopts nothing. Strange says why the others are not adopted, for an event that names them. Fresh reads the workload from the API server, because a workload that is being deleted or was replaced must
-	// not adopt anything, and must not delete claims. It may be nil for a workload that does neither.
+	// adopts nothing. Strange says why the others are not adopted, for an event that names them. Fresh reads the workload from the API
+	// server, because a workload that is being deleted or was replaced must not adopt anything, and must not delete claims. It may be
+	// nil for a workload that does neither.
 	Adopts   func(pod *corev1.Pod) bool
 	Strange  string
 	Fresh    func(ctx context.Context) (metav1.Object, error)

@@ -77,9 +77,8 @@ func (v *View) UpdatePod(stage *Stage, pod *corev1.Pod, target *appsv1.Controlle
 			return v.updateInPlace(stage, PodUpdate{Pod: pod, Target: target, Change: change})
 		}
 		if v.Policy == pub.InPlaceOnlyPodUpdatePolicy {
-			return fmt.Errorf("pod %s cannot be updated in place to revision %s: the revisions differ in fields that cannot change in place, or "+
-				"its containers are to restart and no node agent has reported them; set podUpdatePolicy to InPlaceIfPossible, or delete the Pod",
-				pod.Name, target.Name)
+			return fmt.Errorf("pod %s cannot be updated in place to revision %s: the revisions differ in fields that cannot change in place; set "+
+				"podUpdatePolicy to InPlaceIfPossible, or delete the Pod", pod.Name, target.Name)
 		}
 	}
 	if v.ReplaceAtOnce {
@@ -107,10 +106,14 @@ func (v *View) inPlaceChange(pod *corev1.Pod, target *appsv1.ControllerRevision)
 		}
 		v.changes[pair] = change
 	}
-	if change != nil && change.Restarts() && !inplace.Restartable(pod) {
-		return nil, nil
+	switch {
+	case change == nil || !change.Restarts() || inplace.Restartable(pod):
+		return change, nil
+	case v.Policy == pub.InPlaceOnlyPodUpdatePolicy:
+		return nil, fmt.Errorf("pod %s cannot restart in place: no node agent has reported its containers; run the node agent on node %s, set "+
+			"podUpdatePolicy to InPlaceIfPossible, or delete the Pod", pod.Name, pod.Spec.NodeName)
 	}
-	return change, nil
+	return nil, nil
 }
 
 // TakesOutOfService reports whether the update of a Pod to the target takes it out of service: it is recreated, or a container restarts.

@@ -80,9 +80,9 @@ func (c *Change) applyTurn(pod *corev1.Pod, state *record.State, blocked []strin
 	}
 }
 
-// recordTurn records what runs in the containers that restart or whose image changes. If an earlier update is still changing one, only its record says
-// what the instance was created from. The records of other containers stay valid for the instances that those containers were given. A
-// report that cannot be read counts as none.
+// recordTurn records what runs in the containers that restart or whose image changes. If an earlier update is still changing one, only
+// its record says what the instance was created from. The records of other containers stay valid for the instances that those containers
+// were given. A report that cannot be read counts as none.
 func recordTurn(s *record.State, pod *corev1.Pod, turn *Change) {
 	report := reportOf(pod)
 	for i := range pod.Spec.Containers {

@@ -234,8 +234,11 @@ func (f *findings) examineRestarts(pod *corev1.Pod, state *record.State, report 
 // Restartable reports whether the node agent can be expected to restart the containers of the Pod: it has reported the instances of all of
 // them, and the Pod has the gate by which the agent sees that the Pod is out of service.
 func Restartable(pod *corev1.Pod) bool {
+	if !podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType) {
+		return false
+	}
 	report := reportOf(pod)
-	return podstate.HasGate(pod, pub.InPlaceUpdateReadyConditionType) && !slices.ContainsFunc(pod.Spec.Containers, func(container corev1.Container) bool {
+	return !slices.ContainsFunc(pod.Spec.Containers, func(container corev1.Container) bool {
 		status := containerStatus(pod, container.Name)
 		return status == nil || status.ContainerID == "" || reported(report, status) == nil
 	})

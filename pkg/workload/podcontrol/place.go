@@ -16,8 +16,8 @@ const (
 	maxPodName = 63
 )
 
-// NextPlaceID returns the ID that follows another one in the sequence of IDs for a node. The sequence begins after "". It depends on nothing
-// else, so a creation that is repeated has the same name, and the API server refuses a second Pod of the owner on the node.
+// NextPlaceID returns the ID that follows another one in the sequence of IDs for a node. The sequence begins after "". It depends on
+// nothing else, so a creation that is repeated has the same name, and the API server refuses a second Pod of the owner on the node.
 func NextPlaceID(owner types.UID, node, last string) string {
 	for attempt := uint64(0); ; attempt++ {
 		h := fnv.New64a()

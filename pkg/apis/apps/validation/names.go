@@ -9,7 +9,8 @@ import (
 	"kruise.io/kruise/pkg/apis/apps"
 )
 
-// longestWithRevision is the longest name of an object whose revisions are named in labels of its Pods: a dash and ten characters follow it.
+// longestWithRevision is the longest name of an object whose revisions are named in labels of its Pods. A dash and ten characters follow
+// the name.
 const longestWithRevision = validation.LabelValueMaxLength - len("-0123456789")
 
 // warnLongName returns a warning about a new object without Pods: a label of them would be too long.
@@ -17,8 +18,8 @@ func warnLongName(name, remedy string) []string {
 	if len(name) <= longestWithRevision {
 		return nil
 	}
-	return []string{fmt.Sprintf("metadata.name: has %d characters; with more than %d, no Pod can be created, because the names of revisions are "+
-		"labels of Pods; %s", len(name), longestWithRevision, remedy)}
+	return []string{fmt.Sprintf("metadata.name: has %d characters; with more than %d, no Pod can be created, because the names of "+
+		"revisions are labels of Pods; %s", len(name), longestWithRevision, remedy)}
 }
 
 // WarnCloneSet returns warnings about a CloneSet. old is nil on create.
