@@ -136,11 +136,7 @@ func (c *Change) inherit(pod *corev1.Pod, state *record.State) (blocked []string
 	}
 	report := reportOf(pod)
 	state.LastContainerStatuses = unfinishedImages(pod, previous, report)
-	for name, id := range previous.RestartContainers {
-		if status := containerStatus(pod, name); status != nil && status.ContainerID == id {
-			state.RestartContainers = with(state.RestartContainers, name, id)
-		}
-	}
+	state.RestartContainers = unfinishedRestarts(pod, previous)
 	// What waits for its batch has been taken into this change, and its container is judged too.
 	begun := *previous
 	begun.NextContainerImages, begun.NextContainerMetadata, begun.NextContainerResources = nil, nil, nil
@@ -189,6 +185,16 @@ func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// unfinishedRestarts returns the instances that an earlier update told the node agent to replace and that still run.
+func unfinishedRestarts(pod *corev1.Pod, previous *record.State) (instances map[string]string) {
+	for name, id := range previous.RestartContainers {
+		if status := containerStatus(pod, name); status != nil && status.ContainerID == id {
+			instances = with(instances, name, id)
+		}
+	}
+	return instances
 }
 
 // unfinishedImages returns the records of containers whose images an earlier update is still changing.
