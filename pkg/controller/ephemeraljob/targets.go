@@ -36,13 +36,9 @@ type observation struct {
 
 // observe counts the Pods of a job by the states of their containers.
 func observe(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) *observation {
-	seen := &observation{}
-	for _, pod := range pods {
-		if podstate.Active(pod) && taken(job, pod) {
-			seen.taken++
-		}
-	}
-	for _, pod := range targets(job, pods) {
+	chosen, occupied := targets(job, pods)
+	seen := &observation{taken: occupied}
+	for _, pod := range chosen {
 		seen.match++
 		switch stateOf(job, pod) {
 		case untouched:
@@ -60,15 +56,23 @@ func observe(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) *observation {
 	return seen
 }
 
-// targets returns the Pods of a job: the oldest ones, at most as many as replicas. A Pod that already has a container with one of the
+// targets returns the Pods of a job: the oldest ones, at most as many as replicas. It also counts the active Pods that are taken. A Pod that already has a container with one of the
 // names from somebody else cannot get the job's container, and neither can a static Pod. Finished and terminating Pods do not count. The
 // order is stable, so each pass chooses the same Pods while no Pod comes or goes.
-func targets(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) []*corev1.Pod {
-	chosen := slices.DeleteFunc(slices.Clone(pods), func(pod *corev1.Pod) bool { return !podstate.Active(pod) || taken(job, pod) })
+func targets(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) (chosen []*corev1.Pod, occupied int) {
+	for _, pod := range pods {
+		switch {
+		case !podstate.Active(pod):
+		case taken(job, pod):
+			occupied++
+		default:
+			chosen = append(chosen, pod)
+		}
+	}
 	slices.SortFunc(chosen, func(a, b *corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	return chosen[:min(len(chosen), int(ptr.Deref(job.Spec.Replicas, int32(len(chosen)))))]
+	return chosen[:min(len(chosen), int(ptr.Deref(job.Spec.Replicas, int32(len(chosen)))))], occupied
 }
 
 // taken reports whether kube-apiserver refuses the containers of the job in a Pod: it is the mirror of a static Pod, or it has a

@@ -47,7 +47,7 @@ func (e *Engine) Observe(target *Target) (*View, error) {
 	v := &View{
 		Target: target, Now: e.Clock.Now(), memory: e.memories.of(target.Object.GetUID()), random: e.random(), podNamed: e.Caches.Pod,
 		progress: map[types.UID]inplace.Progress{}, templates: map[string]*corev1.PodTemplateSpec{},
-		changes: map[[2]string]*inplace.Change{}, orphanClaims: map[types.UID][]*corev1.PersistentVolumeClaim{},
+		changes: map[[2]string]*inplace.Change{},
 	}
 	pods, err := e.Caches.Pods(target.Object)
 	if err != nil {
@@ -117,9 +117,10 @@ func (v *View) findOrphans(caches *Caches) error {
 // findOrphanClaims finds the claims that the Pods to adopt mount, and that have no controller either. Only workloads that control their
 // claims adopt them.
 func (v *View) findOrphanClaims(caches *Caches) error {
-	if caches.Claims == nil || caches.Claim == nil {
+	if caches.Claims == nil || caches.Claim == nil || len(v.Orphans) == 0 {
 		return nil
 	}
+	v.orphanClaims = map[types.UID][]*corev1.PersistentVolumeClaim{}
 	for _, pod := range v.Orphans {
 		id := v.Instance(pod)
 		for i := range pod.Spec.Volumes {

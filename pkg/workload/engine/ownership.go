@@ -82,6 +82,10 @@ const maxNamed = 10
 // tellStrangers names the Pods that match the selector and are not adopted, each of them once.
 func (x *execution) tellStrangers() {
 	v := x.view
+	if len(v.strangers) == 0 {
+		v.memory.strangers = nil
+		return
+	}
 	told := map[types.UID]bool{}
 	var names []string
 	for _, pod := range v.strangers {
