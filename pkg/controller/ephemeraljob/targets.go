@@ -56,9 +56,9 @@ func observe(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) *observation {
 	return seen
 }
 
-// targets returns the Pods of a job: the oldest ones, at most as many as replicas. It also counts the active Pods that are taken. A Pod that already has a container with one of the
-// names from somebody else cannot get the job's container, and neither can a static Pod. Finished and terminating Pods do not count. The
-// order is stable, so each pass chooses the same Pods while no Pod comes or goes.
+// targets returns the Pods of a job: the oldest ones, at most as many as replicas. It also counts the active Pods that cannot be chosen. A
+// Pod that already has a container with one of the names from somebody else cannot get the job's container, and neither can a static Pod.
+// Finished and terminating Pods do not count. The order is stable, so each pass chooses the same Pods while no Pod comes or goes.
 func targets(job *v1alpha1.EphemeralJob, pods []*corev1.Pod) (chosen []*corev1.Pod, occupied int) {
 	for _, pod := range pods {
 		switch {
